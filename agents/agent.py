@@ -1,0 +1,38 @@
+"""Agent: who decides. `await act(memo, view, ctx) -> Decision`.
+
+An agent keeps nothing between calls but its memo, a JSON value, so that a fork carries it. It sees a `View` and
+nothing else of the world.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from worldloom.core.action import Action
+from worldloom.core.canonical import Json
+from worldloom.core.view import View
+from worldloom.runs.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an agent decided.
+
+    Attributes:
+        action: the action to take; None says that the agent is done.
+        memo: what the agent wants to be handed at its next turn.
+        rationale: why, in the agent's words; may be empty.
+        fault: set when no usable decision could be had from the model: what was wrong, in one sentence.
+            The turn is then spent without an action.
+    """
+
+    action: Action | None
+    memo: Json = None
+    rationale: str = ""
+    fault: str = ""
+
+
+class Agent(Protocol):
+    """A policy for one seat."""
+
+    async def act(self, memo: Json, view: View, ctx: Context) -> Decision:
+        """Decide on one action. `memo` is None at the first turn."""

@@ -1,0 +1,1 @@
+"""How they act together: one LangGraph state machine per system, each a room that knows no other room."""

@@ -1,0 +1,1 @@
+"""What is remembered: stores, retrieval, confidence, and when each thing became known."""

@@ -1,0 +1,71 @@
+"""worldloom: agents in worlds written as YAML, with a record that can be replayed.
+
+    import worldloom as wl
+    wl.run(["my_scenario.yaml"], model="hosted_vllm/Qwen/Qwen3-8B")
+
+The public names are below and nowhere else. They are fetched on first use, so that importing the
+package takes milliseconds and loads no graph, no model and no numeric library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from worldloom.core.errors import (
+        Divergence,
+        DocumentError,
+        ModelError,
+        ToolError,
+        UsageError,
+        WorldloomError,
+    )
+
+    __version__: str
+
+__all__ = [
+    "Divergence",
+    "DocumentError",
+    "ModelError",
+    "ToolError",
+    "UsageError",
+    "WorldloomError",
+    "__version__",
+    "build_graph",
+    "load_scenario",
+    "replay",
+    "resume",
+    "run",
+]
+
+_WHERE = {
+    "Divergence": "worldloom.core.errors:Divergence",
+    "DocumentError": "worldloom.core.errors:DocumentError",
+    "ModelError": "worldloom.core.errors:ModelError",
+    "ToolError": "worldloom.core.errors:ToolError",
+    "UsageError": "worldloom.core.errors:UsageError",
+    "WorldloomError": "worldloom.core.errors:WorldloomError",
+    "build_graph": "worldloom.api:build_graph",
+    "load_scenario": "worldloom.api:load_scenario",
+    "replay": "worldloom.api:replay",
+    "resume": "worldloom.api:resume",
+    "run": "worldloom.api:run",
+}
+
+
+if not TYPE_CHECKING:  # a type checker that sees this believes in every misspelt name
+
+    def __getattr__(name: str) -> object:
+        value: object
+        if name == "__version__":
+            value = import_module("importlib.metadata").version("worldloom")
+        elif name in _WHERE:
+            module, attribute = _WHERE[name].split(":")
+            value = getattr(import_module(module), attribute)
+        else:
+            raise AttributeError(f"module 'worldloom' has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

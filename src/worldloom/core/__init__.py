@@ -1,0 +1,1 @@
+"""The words everything else is written in: errors, events, content, strict YAML and the registry."""

@@ -1,0 +1,65 @@
+"""Event: what happened, under its key.
+
+Three sorts: facts (pure results), effects (request digest and answer, for whatever came from outside) and telemetry
+(times, costs, hosts: joined by key, never part of a fingerprint). A type ends with its version: `stepped.1`.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from worldloom.core.canonical import canonical
+from worldloom.core.content import Blob
+from worldloom.core.errors import RecordError
+
+INLINE_BYTES = 4096
+"""A body larger than this stands in the record as a blob reference."""
+
+_BLOB_MARK = b'{"$blob":'
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of the record.
+
+    Attributes:
+        key: see `worldloom.core.key`.
+        type: name and version, such as `decided.1`.
+        data: canonical JSON of the body, or of a reference to the blob that holds it.
+        load: reads a blob by its SHA-256; needed only where `data` is a reference.
+    """
+
+    key: bytes
+    type: str
+    data: bytes
+    load: Callable[[str], bytes] | None = None
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The body as JSON. Blobs are fetched and their digest is checked."""
+        parsed: dict[str, Any] = json.loads(self.data)
+        if not self.data.startswith(_BLOB_MARK):
+            return parsed
+        sha256 = parsed["$blob"]["sha256"]
+        if self.load is None:
+            raise RecordError(f"the body of this event is blob {sha256}, and no blob store is at hand")
+        blob = Blob(self.load(sha256), "application/json")
+        if blob.sha256 != sha256:
+            raise RecordError(f"blob {sha256} is damaged: its content has digest {blob.sha256}")
+        whole: dict[str, Any] = json.loads(blob.data)
+        return whole
+
+
+def pack(body: Mapping[str, Any], mend: Callable[[bytes], bytes]) -> tuple[bytes, Blob | None]:
+    """Canonical bytes of a body, secrets replaced by `mend`; large bodies become a blob and its reference.
+
+    Raises:
+        RecordError: the body holds something that is no JSON; the message names its path.
+    """
+    data = mend(canonical(body if type(body) is dict else dict(body)))
+    if len(data) <= INLINE_BYTES:
+        return data, None
+    blob = Blob(data, "application/json")
+    return canonical({"$blob": blob.ref}), blob

@@ -1,0 +1,137 @@
+"""Opening a model: from the string that a person wrote to the back end that answers.
+
+    embedded, embedded:smollm2, embedded:FILE.gguf    llama.cpp in this process
+    hosted_vllm/NAME, ollama/NAME, … with a base URL  the direct client
+    NAME with a base URL                              the direct client; NAME as the server serves it
+    openai/NAME                                       the direct client at api.openai.com
+    PROVIDER/NAME                                     litellm
+
+With a base URL it is always the direct client: a base URL means an OpenAI-compatible server. Keys come from the
+environment: OPENAI_API_KEY for OpenAI's own hosts and no other, WORLDLOOM_API_KEY for the server at a base URL.
+"""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from worldloom.core.errors import UsageError, nearest
+from worldloom.models.gates import Gates
+from worldloom.models.model import Model
+from worldloom.models.spec import ModelSpec, Settings, checked_base_url, settings_of
+from worldloom.models.weights import cache_folder, ensure, weights
+
+CONCURRENCY = 64
+"""Calls at once at one server or provider, if a spec does not say."""
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+_OWN_SERVERS = (
+    "hosted_vllm",
+    "vllm",
+    "sglang",
+    "llamafile",
+    "llama_cpp",
+    "ollama",
+    "ollama_chat",
+    "lm_studio",
+    "openai",
+    "custom_openai",
+)
+
+
+def open_model(
+    spec: ModelSpec, *, gates: Gates | None = None, environ: Mapping[str, str] = os.environ
+) -> Model:
+    """The model that a spec names. Nothing is connected, started or downloaded yet.
+
+    Args:
+        spec: name, base URL, parameters, limits.
+        gates: pass the same to all models of a run, so that those on one server share its limit.
+        environ: where keys and defaults of the environment are read.
+
+    Raises:
+        UsageError: the spec cannot be used; says what is allowed.
+    """
+    settings = settings_of(spec)
+    gates = gates or Gates()
+    model = spec.model.strip()
+    if not model:
+        raise UsageError(
+            "the model has no name; e.g. embedded, hosted_vllm/NAME with a base URL, anthropic/NAME"
+        )
+    head, colon, rest = model.partition(":")
+    if head == "embedded" and "/" not in head:
+        return _embedded(rest if colon else "smollm2", spec, settings, environ)
+    if settings.context_tokens is not None:
+        raise UsageError(f"model {model!r}: context_tokens is for the embedded server; others know their own")
+    provider, slash, name = model.partition("/")
+    base_url = spec.base_url
+    if base_url is None and provider == "hosted_vllm":
+        base_url = environ.get("HOSTED_VLLM_API_BASE") or None
+    if base_url is not None:
+        served = name if slash and provider in _OWN_SERVERS else model
+        return _direct(served, checked_base_url(base_url), spec, settings, gates, environ)
+    if not slash or not name:
+        raise UsageError(_unknown(model))
+    if provider == "openai":
+        return _direct(name, OPENAI_URL, spec, settings, gates, environ)
+    if provider in ("hosted_vllm", "vllm", "sglang", "llama_cpp", "custom_openai"):
+        raise UsageError(
+            f"model {model!r} needs the base URL of its server, e.g. --base-url http://127.0.0.1:8000/v1"
+        )
+    return _gateway(provider, name, spec, settings, gates)
+
+
+def _embedded(name: str, spec: ModelSpec, settings: Settings, environ: Mapping[str, str]) -> Model:
+    from worldloom.models import embedded  # brings the openai package: 0.5 s
+
+    if spec.base_url is not None:
+        raise UsageError(f"model {spec.model!r} runs in this process and takes no base URL")
+    embedded.require_xllamacpp()
+    slots = spec.limits.concurrency or embedded.SLOTS
+    if name.endswith(".gguf") or "/" in name or os.sep in name:
+        path = Path(name).expanduser()
+        return embedded.EmbeddedModel(
+            embedded.file_identity(path), lambda: path, slots=slots, settings=settings
+        )
+    wanted = weights(name)
+    locate = partial(ensure, wanted, cache_folder(environ))
+    return embedded.EmbeddedModel(name, locate, slots=slots, settings=settings)
+
+
+def _direct(
+    name: str, base_url: str, spec: ModelSpec, settings: Settings, gates: Gates, environ: Mapping[str, str]
+) -> Model:
+    from worldloom.models.openai_client import (
+        Endpoint,
+        OpenAIModel,
+        is_openai,
+    )  # brings the openai package: 0.5 s
+
+    endpoint = Endpoint(base_url, environ.get("WORLDLOOM_API_KEY") or "EMPTY")
+    if is_openai(endpoint.host):
+        key = environ.get("OPENAI_API_KEY")
+        if not key:
+            raise UsageError(f"model {spec.model!r} needs a key: set OPENAI_API_KEY in the environment")
+        endpoint = Endpoint(base_url, key)
+    gate = gates.gate(base_url, spec.limits.concurrency or CONCURRENCY)
+    return OpenAIModel(name, endpoint, gate=gate, settings=settings)
+
+
+def _gateway(provider: str, name: str, spec: ModelSpec, settings: Settings, gates: Gates) -> Model:
+    from worldloom.models import gateway
+
+    gateway.require_provider(provider, spec.model)
+    gate = gates.gate(f"litellm:{provider}", spec.limits.concurrency or CONCURRENCY)
+    return gateway.GatewayModel(provider, name, gate=gate, settings=settings)
+
+
+def _unknown(model: str) -> str:
+    close = nearest(model, ["embedded"])
+    hint = (
+        f"did you mean {close!r}?"
+        if close
+        else f"a server's model needs its base URL, e.g. --model {model} --base-url http://127.0.0.1:8000/v1"
+    )
+    return f"model {model!r} is unknown; allowed: embedded, embedded:FILE.gguf, PROVIDER/NAME, NAME with a base URL; {hint}"

@@ -1,0 +1,167 @@
+"""The gateway: every provider that litellm knows, for models that have no OpenAI-compatible endpoint of their own.
+
+litellm takes seconds to import, so it is imported when the first such model is opened. Its retries, cache,
+telemetry and log are off: retries are `worldloom.models.retry`, answers are read by the same code as those of
+the direct client, and its exceptions become `ModelError`s. Keys are read by litellm from each provider's own
+environment variables.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from dataclasses import replace
+from typing import Any
+
+from worldloom.core.canonical import Json
+from worldloom.core.errors import ModelError, UsageError, nearest
+from worldloom.models.classify import Refused, failure, kind_of, printable
+from worldloom.models.gates import Gate
+from worldloom.models.model import Completion, Request
+from worldloom.models.redact import redacted, secrets_in
+from worldloom.models.retry import Retry
+from worldloom.models.spec import Settings, with_defaults
+from worldloom.models.wire import completion_of, encode, response_format
+
+
+class GatewayModel:
+    """A model behind litellm.
+
+    Args:
+        provider: litellm's name of the provider.
+        name: the provider's name of the model.
+        gate: the provider's limit of concurrent calls.
+        settings: defaults, additional arguments, time for one attempt.
+        retry: the retry policy.
+    """
+
+    def __init__(
+        self, provider: str, name: str, *, gate: Gate, settings: Settings = Settings(), retry: Retry = Retry()
+    ) -> None:
+        self.provider = provider
+        self.name = name
+        self.settings = settings
+        self._gate = gate
+        self._retry = retry
+
+    @property
+    def id(self) -> str:
+        return f"{self.provider}:{self.name}"
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer the request; see `Model.complete`.
+
+        What the provider has no parameter for, a seed or an answer by JSON Schema, is left out and named in the
+        telemetry as `left_out`: seeds are hints, and answers are parsed strictly in any case.
+        """
+        litellm = load_litellm()
+        arguments = self._arguments(with_defaults(request, self.settings.defaults))
+        supported = litellm.get_supported_openai_params(self.name, custom_llm_provider=self.provider)
+        left_out: list[Json] = [
+            name
+            for name in ("seed", "response_format")
+            if name in arguments and name not in (supported or ())
+        ]
+        asked = {name: value for name, value in arguments.items() if name not in left_out}
+        completion = await self._retry.run(lambda: self._attempt(litellm, asked))
+        if left_out:
+            return replace(completion, telemetry={**completion.telemetry, "left_out": left_out})
+        return completion
+
+    async def context_length(self) -> int | None:
+        """What litellm's table says of the model; None if it is not in it."""
+        try:
+            known = load_litellm().get_model_info(model=self.name, custom_llm_provider=self.provider)
+        except Exception:  # a bare Exception is its way to say that it does not know the model
+            return None
+        length = known.get("max_input_tokens")
+        return length if isinstance(length, int) else None
+
+    async def aclose(self) -> None:
+        """Nothing of its own: litellm keeps one HTTP client per event loop and closes them itself."""
+
+    def _arguments(self, request: Request) -> dict[str, Json]:
+        arguments = encode(request)
+        if request.schema is not None:
+            arguments.update(response_format(request.schema))
+        return {**arguments, **self.settings.extra_body}
+
+    async def _attempt(self, litellm: Any, arguments: dict[str, Json]) -> Completion:
+        timeout_s = self.settings.timeout_s
+        try:
+            async with self._gate.here(), asyncio.timeout(timeout_s):
+                reply = await litellm.acompletion(
+                    model=f"{self.provider}/{self.name}",
+                    timeout=timeout_s,
+                    max_retries=0,
+                    num_retries=0,
+                    **arguments,
+                )
+            return completion_of(reply.model_dump(mode="json"))
+        except TimeoutError:
+            failed = ModelError("timeout", f"no answer from {self.provider} within {timeout_s:g} s")
+        except ModelError as error:
+            failed = error
+        except Exception as error:  # litellm lets anything through: KeyError, pydantic's, its own
+            failed = model_error(litellm, error)
+        raise redacted(failed, secrets_in(os.environ))
+
+
+def model_error(litellm: Any, error: Exception) -> ModelError:
+    """An exception of litellm as a `ModelError`."""
+    said = _without_prefix(str(error))
+    if isinstance(error, litellm.ContextWindowExceededError):
+        return ModelError("overflow", printable(said))
+    if isinstance(error, litellm.ContentPolicyViolationError):
+        return ModelError("refusal", printable(said))
+    if isinstance(error, litellm.Timeout):
+        return ModelError("timeout", printable(said))
+    status = getattr(error, "status_code", None)
+    if isinstance(error, litellm.APIConnectionError):  # its status is 500 whatever happened
+        worded = kind_of(None, said)
+        return ModelError("unreachable" if worded == "bad_reply" else worded, printable(said))
+    if not isinstance(status, int):
+        return ModelError("bad_reply", printable(f"{type(error).__name__}: {said}"))
+    headers = getattr(error, "litellm_response_headers", None) or getattr(
+        getattr(error, "response", None), "headers", {}
+    )
+    return failure(
+        Refused(status, said, {str(name).lower(): str(value) for name, value in dict(headers).items()}),
+        now=time.time(),
+    )
+
+
+def require_provider(provider: str, model: str) -> None:
+    """Check that litellm knows the provider; imports litellm.
+
+    Raises:
+        UsageError: it does not; says what may have been meant.
+    """
+    known = sorted(str(item.value) for item in load_litellm().provider_list)
+    if provider not in known:
+        close = nearest(provider, known)
+        hint = f"; did you mean {close + '/' + model.partition('/')[2]!r}?" if close else ""
+        raise UsageError(
+            f"model {model!r}: no provider {provider!r}{hint} A model on your own server is named by "
+            f"--base-url, e.g. --model {model} --base-url http://127.0.0.1:8000/v1"
+        )
+
+
+def load_litellm() -> Any:
+    """litellm, quiet and without a will of its own. Importing it takes 2 to 7 s, hence not at the top."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches a price list at import
+    import litellm
+
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.turn_off_message_logging = True
+    litellm.cache = None
+    litellm.num_retries = None
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return litellm
+
+
+def _without_prefix(text: str) -> str:
+    """litellm's own prefixes (`litellm.BadRequestError: OpenAIException - …`) hide where the message begins."""
+    return text.removeprefix("litellm.")

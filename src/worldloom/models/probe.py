@@ -1,0 +1,45 @@
+"""Looking at a model without asking it anything: is it there, what does it serve, how much does it take?"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from worldloom.core.errors import ModelError, UsageError
+from worldloom.models.model import Model
+from worldloom.models.openai_client import Served
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """A model whose server can say what it serves."""
+
+    async def served(self) -> tuple[Served, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found.
+
+    Attributes:
+        reachable: whether the server answered; None where there is no server to ask.
+        served: names of the models that the server lists.
+        context_tokens: tokens that prompt and answer may fill together; None if unknown.
+        problem: what stands in the way, for a person; None if nothing does.
+    """
+
+    reachable: bool | None
+    served: tuple[str, ...] = ()
+    context_tokens: int | None = None
+    problem: str | None = None
+
+
+async def probe(model: Model) -> Probe:
+    """Ask the server behind a model what it serves; an embedded model is started for it."""
+    if not isinstance(model, Lists):
+        return Probe(None, context_tokens=await model.context_length())
+    try:
+        served = await model.served()
+    except ModelError as error:
+        return Probe(error.kind not in ("unreachable", "timeout"), problem=str(error))
+    except UsageError as error:
+        return Probe(False, problem=str(error))
+    return Probe(True, tuple(item.name for item in served), await model.context_length())

@@ -1,0 +1,302 @@
+"""Context: the only door to the outside.
+
+Each Context is one scope, a sequential thread of control with a counter. A graph node, a child of `map` and a named
+subgraph open child scopes; nothing else may start concurrent work. Every door but `rng` and `emit` is a recorded
+effect: absent in the record, the outside is asked; present, the recorded answer is used and nothing is asked.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldloom.core.canonical import Json, canonical, parse
+from worldloom.core.content import Blob
+from worldloom.core.errors import Divergence, Ended, ModelError, RecordError, ToolError, UsageError, nearest
+from worldloom.core.key import child_scope, event_key, show_key
+from worldloom.models.model import Completion, Model, Request
+from worldloom.runs.block import pack_columns
+from worldloom.runs.chance import generator
+from worldloom.runs.effect import EffectClass, Tool
+from worldloom.runs.episode import Episode
+from worldloom.runs.ledger import Ledger, unchanged
+from worldloom.runs.limits import Budget, Limits, Usage
+from worldloom.runs.recorder import answer_of, completion_of
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class _Invocable(Protocol):
+    """A compiled LangGraph graph, as far as this module needs to know it."""
+
+    async def ainvoke(self, input: Any, *, context: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Result of one child of `settle`: a value, or the exception that ended it."""
+
+    value: Any = None
+    error: Exception | None = None
+
+
+class Context:
+    """One scope of one episode."""
+
+    __slots__ = ("_boundary", "_budget", "_episode", "_n", "_rngs", "_scope")
+
+    def __init__(self, episode: Episode, scope: bytes = b"", budget: Budget | None = None) -> None:
+        self._episode = episode
+        self._scope = scope
+        self._n = 0
+        self._boundary = scope
+        self._budget = budget if budget is not None else Budget(episode.limits.model_calls)
+        self._rngs: dict[str, np.random.Generator] = {}
+
+    @staticmethod
+    def null(models: Mapping[str, Model] | None = None, seed: int = 0, limits: Limits | None = None) -> "Context":
+        """A context that records nothing: with it, a built graph is an ordinary graph."""
+        return Context(Episode(Ledger(), seed=seed, models=models or {}, limits=limits or Limits()))
+
+    # What an episode may know of itself
+
+    @property
+    def seed(self) -> int:
+        return self._episode.seed
+
+    @property
+    def limits(self) -> Limits:
+        return self._episode.limits
+
+    @property
+    def usage(self) -> Usage:
+        return self._episode.usage
+
+    @property
+    def here(self) -> bytes:
+        """Key of the next event in this scope."""
+        return event_key(self._scope, self._n)
+
+    # Facts and chance
+
+    def emit(self, type: str, body: Mapping[str, Any]) -> None:
+        """Record a fact: something that follows from earlier events alone."""
+        self._episode.ledger.record(self._next(), type, body)
+
+    def emit_block(self, type: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Record many like facts as one block; every column has shape (rows,). See `runs.block.expand`."""
+        body, blob = pack_columns(columns)
+        self._episode.ledger.store(blob)
+        self.emit(type, body)
+
+    def rng(self, component: str) -> np.random.Generator:
+        """The random stream of one component in this scope; asked again, it goes on where it was."""
+        if component not in self._rngs:
+            self._rngs[component] = generator(self._episode.seed, component, self._scope)
+        return self._rngs[component]
+
+    # Effects
+
+    async def model(self, name: str, request: Request) -> Completion:
+        """Ask the model that the run knows as `name`.
+
+        Raises:
+            ModelError: it could not answer, now or when this was recorded.
+            Ended: a limit was reached, or the run was stopped.
+        """
+        episode = self._episode
+        model = episode.models.get(name)
+        if model is None:
+            known = ", ".join(sorted(episode.models)) or "none"
+            hint = nearest(name, episode.models)
+            raise UsageError(f"no model is bound to {name!r}; bound: {known}" + (f"; {hint!r}?" if hint else ""))
+        self._budget.take()
+        episode.usage.model_calls += 1
+        digest, shown = episode.prompts.digest(model.id, request)
+        key = self.here
+
+        async def ask() -> Json:
+            try:
+                completion = await model.complete(request)
+            except ModelError as error:
+                episode.ledger.note(key, "model_error.1", {"kind": error.kind, "text": str(error)})
+                return {"error": error.kind}
+            episode.ledger.note(key, "model.1", dict(completion.telemetry))
+            return answer_of(completion)
+
+        if episode.ledger.recorded(key) is None:
+            episode.ledger.note(key, "request.1", shown)
+        answer = await self._effect("model.1", digest, ask, "repeatable")
+        assert isinstance(answer, dict)
+        completion = completion_of(answer)
+        episode.usage.prompt_tokens += completion.usage.prompt_tokens or 0
+        episode.usage.completion_tokens += completion.usage.completion_tokens or 0
+        return completion
+
+    async def tool(self, tool: Tool, arguments: Mapping[str, Json]) -> Json:
+        """Call a tool.
+
+        Raises:
+            ToolError: the tool refused, now or when this was recorded.
+            Ended: the call was sent before a crash and its outcome is unknown (`in_doubt`), or the run was stopped.
+        """
+        request: dict[str, Json] = {"tool": tool.name, "arguments": dict(arguments)}
+        idempotency_key = hashlib.sha256(self._episode.id.encode() + b"\0" + self.here).hexdigest()
+
+        async def call() -> Json:
+            try:
+                return {"value": await tool.call(arguments, idempotency_key)}
+            except ToolError as error:
+                return {"error": str(error)}
+
+        async def lookup() -> Json | None:
+            found = await tool.lookup(idempotency_key)
+            return None if found is None else {"value": found}
+
+        answer = await self._effect("tool.1", self._digest(request), call, tool.effect_class, lookup)
+        assert isinstance(answer, dict)
+        if "error" in answer:
+            raise ToolError(str(answer["error"]))
+        return answer["value"]
+
+    async def wall(self) -> float:
+        """Wall-clock time, in seconds since the epoch."""
+
+        async def read() -> Json:
+            return self._episode.wall()
+
+        seconds = await self._effect("wall.1", self._digest({}), read, "repeatable")
+        assert isinstance(seconds, float)
+        return seconds
+
+    def blob(self, data: bytes, media_type: str) -> Blob:
+        """Keep bytes beside the record; facts name them by `Blob.ref`."""
+        blob = Blob(data, media_type)
+        self._episode.ledger.store(blob)
+        return blob
+
+    # Concurrency
+
+    async def settle(
+        self, fn: "Callable[[Context, T], Awaitable[R]]", items: Sequence[T], *, calls_each: int = 1
+    ) -> list[Settled]:
+        """Run `fn(child, item)` for all items at once; every child runs to its end.
+
+        Args:
+            calls_each: model calls to reserve for each child. Under a limit on calls the first children by index
+                that fit are run; the rest settle with `Ended("call_limit")`.
+        """
+        episode, n = self._episode, self._take_place()
+        place = event_key(self._scope, n)
+        episode.check_stopped(place)
+        episode.check_tokens(place)
+        budgets = self._budget.reserve(len(items), calls_each)
+
+        async def child(index: int) -> Settled:
+            budget = budgets[index]
+            if budget is None:
+                return Settled(error=Ended("call_limit"))
+            try:
+                return Settled(await fn(Context(episode, child_scope(self._scope, n, index), budget), items[index]))
+            except Exception as error:  # a child's fault must not cancel its siblings; `map` raises it afterwards
+                return Settled(error=error)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(child(index)) for index in range(len(items))]
+        self._budget.give_back(budgets)
+        return [task.result() for task in tasks]
+
+    async def map(
+        self, fn: "Callable[[Context, T], Awaitable[R]]", items: Sequence[T], *, calls_each: int = 1
+    ) -> list[R]:
+        """Like `settle`, but raises the failure with the smallest index once all have come to their end."""
+        settled = await self.settle(fn, items, calls_each=calls_each)
+        for one in settled:
+            if one.error is not None:
+                raise one.error
+        return [one.value for one in settled]
+
+    async def subgraph(self, name: str, graph: _Invocable, state: Any) -> Any:
+        """Run a compiled graph in a child scope of its own; returns its final state."""
+        scope = child_scope(self._scope, self._take_place(), name)
+        return await graph.ainvoke(state, context=Context(self._episode, scope, self._budget))
+
+    def node(self, step: int, label: str | int) -> "Context":
+        """The scope of a graph node: `step` is the superstep, `label` the node's name or its push index."""
+        node = Context(self._episode, child_scope(self._scope, step, label), self._budget)
+        node._boundary = event_key(self._scope, step)
+        return node
+
+    def check(self) -> None:
+        """Raise `Ended` if the run was stopped, or if the tokens were used up before this superstep began."""
+        self._episode.check_stopped(self.here)
+        self._episode.check_tokens(self._boundary)
+
+    # Inside
+
+    def _take_place(self) -> int:
+        self._n += 1
+        return self._n - 1
+
+    def _next(self) -> bytes:
+        return event_key(self._scope, self._take_place())
+
+    def _digest(self, request: Mapping[str, Json]) -> str:
+        return hashlib.sha256(self._episode.ledger.mend(canonical(dict(request)))).hexdigest()
+
+    async def _effect(
+        self,
+        type: str,
+        request: str,
+        ask: Callable[[], Awaitable[Json]],
+        effect_class: EffectClass,
+        lookup: Callable[[], Awaitable[Json | None]] | None = None,
+    ) -> Json:
+        """The one way to the outside: use the recorded answer, or ask and record."""
+        episode, ledger = self._episode, self._episode.ledger
+        key = self._next()
+        episode.check_stopped(key)
+        old = ledger.recorded(key)
+        if old is not None:
+            found = old.body
+            if old.type != type or found["request"] != request:
+                asked = f"{old.type} with request {str(found.get('request'))[:16]}…"
+                raise Divergence(show_key(key), asked, f"{type} with request {request[:16]}…")
+            ledger.record(key, type, found)
+            recorded: Json = found["answer"]
+            return recorded
+        ledger.must_ask(key, type, request)
+        answer: Json = None
+        if effect_class == "once":
+            if ledger.intended(key) is not None:
+                answer = await lookup() if lookup is not None else None
+                if answer is None:
+                    raise Ended("in_doubt", f"the call at {show_key(key)} was sent before a crash")
+            else:
+                await ledger.intend(key, request)
+        elif effect_class == "idempotent":
+            await ledger.durable()
+        if answer is None:
+            answer = await self._outside(key, ask)
+        if ledger.mend is not unchanged:
+            answer = parse(ledger.mend(canonical(answer)))
+        ledger.record(key, type, {"request": request, "answer": answer})
+        return answer
+
+    async def _outside(self, key: bytes, ask: Callable[[], Awaitable[Json]]) -> Json:
+        task = asyncio.current_task()
+        if task is None:
+            raise RecordError("an effect needs a running asyncio task")
+        with self._episode.waiting(task):
+            try:
+                return await ask()
+            except asyncio.CancelledError:
+                if self._episode.stop_reason is None:
+                    raise
+                task.uncancel()
+                raise self._episode.stopped(key) from None

@@ -1,0 +1,32 @@
+"""Effect: whatever comes from outside, and what a crash means for it."""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from worldloom.core.canonical import Json
+
+EffectClass = Literal[
+    "repeatable",  # asked again after a crash; the waste is counted
+    "idempotent",  # sent again with the same idempotency key
+    "once",  # its request is committed first; without an answer it is in doubt
+]
+
+
+class Tool(Protocol):
+    """Something that may be called. A `ToolError` goes back to the caller; anything else ends the episode.
+
+    Attributes:
+        name: unique among the tools of an episode.
+        parameters: JSON Schema of the arguments object.
+        effect_class: what a crash between request and answer means.
+    """
+
+    name: str
+    parameters: Mapping[str, Json]
+    effect_class: EffectClass
+
+    async def call(self, arguments: Mapping[str, Json], idempotency_key: str) -> Json:
+        """Do the work. `idempotency_key` is the same when the call is sent again after a crash."""
+
+    async def lookup(self, idempotency_key: str) -> Json | None:
+        """The answer of a call that was sent before a crash; None if the tool cannot tell."""

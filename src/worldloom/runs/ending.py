@@ -1,0 +1,56 @@
+"""Why an episode ended, and whose fault it is if it ended badly.
+
+Only an agent's own failures lower its score; everything else is counted apart.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Fault = Literal["none", "agent", "world", "judge", "infrastructure", "person"]
+
+REASONS: dict[str, tuple[Fault, str]] = {
+    "completed": ("none", "the agent said that it was done"),
+    "finished": ("none", "the world came to its end"),
+    "step_limit": ("agent", "the limit on steps was reached"),
+    "call_limit": ("agent", "the limit on model calls was reached"),
+    "token_limit": ("agent", "the limit on tokens was reached"),
+    "repeat_limit": ("agent", "the same failing action was repeated too often"),
+    "invalid_replies": ("agent", "the model gave no usable reply several times in a row"),
+    "context_overflow": ("agent", "the prompt no longer fitted into the model's context window"),
+    "refused": ("agent", "the model or its provider declined"),
+    "wall_limit": ("infrastructure", "the limit on wall-clock time was reached"),
+    "cancelled": ("person", "the run was interrupted"),
+    "model_failed": ("infrastructure", "the model server did not answer"),
+    "in_doubt": ("infrastructure", "a side effect was sent before a crash and its outcome is unknown"),
+    "tool_failed": ("infrastructure", "a tool broke"),
+    "world_failed": ("world", "the world broke its own rules"),
+    "error": ("infrastructure", "a fault in the program; the detail names it"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an episode ended.
+
+    Attributes:
+        reason: one of `REASONS`.
+        detail: for people; telemetry, because it may hold paths or a server's wording.
+        key: where it happened; of several, the smallest counts.
+        error: the exception to raise once all siblings have come to their end, if the run cannot go on.
+    """
+
+    reason: str
+    detail: str = ""
+    key: bytes = b""
+    error: Exception | None = None
+
+    @property
+    def fault(self) -> Fault:
+        return REASONS[self.reason][0]
+
+
+def earliest(old: "End | None", new: "End | None") -> "End | None":
+    """LangGraph reducer for the `ended` channel: the end with the smallest key wins, whichever came first."""
+    if old is None or new is None:
+        return new if old is None else old
+    return min(old, new, key=lambda end: end.key)

@@ -1,0 +1,103 @@
+"""What the contexts of one episode share: ledger, models, limits, and the signal to stop."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from worldloom.core.errors import Ended, ModelError, RecordError, ToolError
+from worldloom.models.model import Model
+from worldloom.runs.ending import End
+from worldloom.runs.ledger import Ledger
+from worldloom.runs.limits import Limits, Usage
+from worldloom.runs.recorder import Prompts
+
+STOPPED = "stopped.1"
+"""Type of the row that says: here, the outside stopped the episode."""
+
+
+@dataclass
+class Episode:
+    """One life of one episode.
+
+    Attributes:
+        id: digest of scenario, cast, seed and epoch; part of every idempotency key.
+        seed: from which all chance derives.
+        wall: reads the wall clock, in seconds; asked only through an effect.
+    """
+
+    ledger: Ledger
+    id: str = ""
+    seed: int = 0
+    models: Mapping[str, Model] = field(default_factory=dict)
+    limits: Limits = Limits()
+    wall: Callable[[], float] = lambda: 0.0
+    usage: Usage = field(default_factory=Usage)
+    stop_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        self.prompts = Prompts(self.ledger.mend)
+        self._waiting: set[asyncio.Task[object]] = set()
+        self._tokens_at: tuple[bytes, int] = (b"", 0)
+
+    def stop(self, reason: str) -> None:
+        """Stop the episode from outside: effects under way are given up, no other begins."""
+        if self.stop_reason is None:
+            self.stop_reason = reason
+            for task in self._waiting:
+                task.cancel()
+
+    def check_stopped(self, key: bytes) -> None:
+        """Raise `Ended` if the episode was stopped, now or, in an earlier life, at this very key."""
+        old = self.ledger.recorded(key)
+        if old is not None and old.type == STOPPED:
+            self.ledger.record(key, STOPPED, old.body)
+            raise Ended(str(old.body["reason"]))
+        if self.stop_reason is not None and not self.ledger.replaying:
+            raise self.stopped(key)
+
+    def stopped(self, key: bytes) -> Ended:
+        """Record at `key` that the outside stopped the episode."""
+        reason = self.stop_reason or "cancelled"
+        self.ledger.record(key, STOPPED, {"reason": reason})
+        return Ended(reason)
+
+    def check_tokens(self, boundary: bytes) -> None:
+        """Raise `Ended` once the tokens are used up.
+
+        All siblings of one boundary are measured by what had been used when the first of them came.
+        """
+        if self.limits.tokens is None:
+            return
+        if self._tokens_at[0] != boundary:
+            self._tokens_at = (boundary, self.usage.tokens)
+        if self._tokens_at[1] >= self.limits.tokens:
+            raise Ended("token_limit")
+
+    def waiting(self, task: "asyncio.Task[object]") -> "_Waiting":
+        """While entered, `stop` cancels the task."""
+        return _Waiting(self._waiting, task)
+
+
+class _Waiting:
+    def __init__(self, tasks: "set[asyncio.Task[object]]", task: "asyncio.Task[object]") -> None:
+        self._tasks, self._task = tasks, task
+
+    def __enter__(self) -> None:
+        self._tasks.add(self._task)
+
+    def __exit__(self, *_: object) -> None:
+        self._tasks.discard(self._task)
+
+
+def end_of(error: Exception, key: bytes) -> End:
+    """The end that an exception means for the episode in which it was raised at `key`."""
+    if isinstance(error, Ended):
+        return End(error.reason, error.detail, key)
+    if isinstance(error, ModelError):
+        reason = {"overflow": "context_overflow", "refusal": "refused"}.get(error.kind, "model_failed")
+        return End(reason, str(error), key)
+    if isinstance(error, ToolError):
+        return End("tool_failed", str(error), key)
+    if isinstance(error, RecordError):
+        return End("error", str(error), key, error)
+    return End("error", f"{type(error).__name__}: {error}", key)

@@ -1,0 +1,163 @@
+"""Executor: plays planned episodes on one event loop, several at a time.
+
+A failed episode is data. A stop from outside lets no new episode begin, gives up model calls under way, records where
+each episode was stopped and comes back with what there is.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from worldloom.core.errors import RecordError
+from worldloom.models.model import Model
+from worldloom.runs.ending import End
+from worldloom.runs.episode import STOPPED, Episode
+from worldloom.runs.ledger import Ledger, unchanged
+from worldloom.runs.limits import Limits
+from worldloom.runs.program import EpisodeProgram, play
+from worldloom.runs.scorer import EpisodeRecord, Scorer
+from worldloom.runs.store import EpisodeRow, RunStore, Score, put_episode, put_scores, reopen
+from worldloom.runs.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An episode to be played."""
+
+    row: EpisodeRow
+    program: EpisodeProgram
+    scorer: Scorer
+    limits: Limits
+
+
+@dataclass
+class Executor:
+    """Plays episodes into a store.
+
+    Attributes:
+        models: name -> model, as `ctx.model` knows them.
+        concurrency: episodes at a time.
+        mend: replaces secrets before anything is written.
+        on_end: told of every episode that has ended, with its scores.
+        active: row number -> episode under way, for those who watch.
+    """
+
+    store: RunStore
+    writer: Writer
+    models: Mapping[str, Model]
+    concurrency: int = 8
+    mend: Callable[[bytes], bytes] = unchanged
+    on_end: Callable[[EpisodeRow, Sequence[Score]], None] = lambda row, scores: None
+
+    def __post_init__(self) -> None:
+        self.active: dict[int, Episode] = {}
+        self.stop_reason: str | None = None
+        self._failure: RecordError | None = None
+
+    def stop(self, reason: str) -> None:
+        """Stop from outside, e.g. with reason `cancelled`."""
+        self.stop_reason = self.stop_reason or reason
+        for episode in self.active.values():
+            episode.stop(reason)
+
+    async def run(self, planned: Iterable[Planned]) -> None:
+        """Play all episodes, or as many as there is time for before `stop`.
+
+        Raises:
+            RecordError: the record cannot be written, or a resumed episode diverges from it.
+        """
+        waiting = iter(planned)
+
+        async def work() -> None:
+            for one in waiting:
+                if self.stop_reason is not None:
+                    return
+                try:
+                    await self._play(one)
+                except RecordError as failure:
+                    self._failure = self._failure or failure
+                    self.stop("error")
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.concurrency):
+                group.create_task(work())
+        if self._failure is not None:
+            raise self._failure
+
+    async def _play(self, planned: Planned) -> None:
+        number, begun, started_at = planned.row.row, time.perf_counter(), time.time()
+        episode = self._open(planned)
+        put_episode(self.writer, number, status="running", started_at=started_at)
+        self.active[number] = episode
+        timer = None
+        if planned.limits.wall_s is not None:
+            timer = asyncio.get_running_loop().call_later(planned.limits.wall_s, episode.stop, "wall_limit")
+        try:
+            end = await play(planned.program, episode)
+        finally:
+            del self.active[number]
+            if timer is not None:
+                timer.cancel()
+        usage = episode.usage
+        row = replace(
+            planned.row,
+            status="cancelled" if end.reason == "cancelled" else "ended",
+            reason=end.reason,
+            fault=end.fault,
+            detail=end.detail or None,
+            fingerprint=episode.ledger.fingerprint(),
+            steps=usage.steps,
+            model_calls=usage.model_calls,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            started_at=started_at,
+            seconds=time.perf_counter() - begun,
+        )
+        self._close(row, planned.scorer.score(EpisodeRecord(episode.ledger.rows())))
+
+    def _open(self, planned: Planned) -> Episode:
+        """The episode with what an earlier life left of it."""
+        recorded, intents = {}, {}
+        if planned.row.status != "planned":
+            recorded, intents = self.store.events(planned.row.row), self.store.intents(planned.row.row)
+            outside = [key for key, event in recorded.items() if event.type in (STOPPED, "ended.1")]
+            reopen(self.writer, planned.row.row, outside)
+            for key in outside:
+                del recorded[key]
+        ledger = Ledger(planned.row.row, self.writer, recorded, intents=intents, mend=self.mend)
+        return Episode(
+            ledger, planned.row.id, planned.row.seed, self.models, planned.limits, wall=time.time
+        )
+
+    def _close(self, row: EpisodeRow, scores: Sequence[Score]) -> None:
+        put_episode(
+            self.writer,
+            row.row,
+            **{name: getattr(row, name) for name in _CLOSING},
+        )
+        put_scores(self.writer, row.row, scores)
+        self.on_end(row, scores)
+
+
+_CLOSING = (
+    "status", "reason", "fault", "detail", "fingerprint", "steps", "model_calls", "prompt_tokens",
+    "completion_tokens", "seconds",
+)  # fmt: skip
+
+
+async def replay_episode(
+    store: RunStore, row: EpisodeRow, program: EpisodeProgram, models: Mapping[str, Model], limits: Limits,
+    mend: Callable[[bytes], bytes] = unchanged,
+) -> tuple[End, str]:  # fmt: skip
+    """Play a recorded episode again without asking the outside anything.
+
+    Returns:
+        Its end and its fingerprint, which equals the recorded one if this returns at all.
+
+    Raises:
+        Divergence: the first key at which code and record part.
+    """
+    ledger = Ledger(row.row, recorded=store.events(row.row), may_grow=False, mend=mend)
+    end = await play(program, Episode(ledger, row.id, row.seed, models, limits))
+    return end, ledger.fingerprint()

@@ -1,0 +1,166 @@
+"""Ledger: the record of one episode, with one primitive.
+
+`record(key, type, body)`: absent → append; present and equal → nothing; present and different → `Divergence`.
+Live is an empty ledger, resume holds a prefix, replay is a ledger that may not grow.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from worldloom.core.content import Blob
+from worldloom.core.errors import Divergence
+from worldloom.core.event import Event, pack
+from worldloom.core.key import show_key
+
+
+class Sink(Protocol):
+    """Where new rows go: the store's writer, or nowhere."""
+
+    def event(self, episode: int, event: Event) -> None: ...
+
+    def telemetry(self, episode: int, key: bytes, type: str, body: Mapping[str, Any]) -> None: ...
+
+    def intent(self, episode: int, key: bytes, request: str) -> None: ...
+
+    def blob(self, blob: Blob) -> None: ...
+
+    async def durable(self) -> None:
+        """Return once everything handed over so far is on disk."""
+
+
+class NullSink:
+    """Keeps nothing: the sink of a graph that runs without a record, and of a replay."""
+
+    def event(self, episode: int, event: Event) -> None: ...
+
+    def telemetry(self, episode: int, key: bytes, type: str, body: Mapping[str, Any]) -> None: ...
+
+    def intent(self, episode: int, key: bytes, request: str) -> None: ...
+
+    def blob(self, blob: Blob) -> None: ...
+
+    async def durable(self) -> None: ...
+
+
+def unchanged(data: bytes) -> bytes:
+    """The mending of a record without secrets."""
+    return data
+
+
+class Ledger:
+    """The rows of one episode, by key.
+
+    Args:
+        episode: row number of the episode in its run.
+        sink: takes new rows.
+        recorded: rows of an earlier life of the episode.
+        intents: key -> request digest of side effects that were about to be sent.
+        may_grow: False in a replay: a missing row is then a divergence.
+        mend: replaces secrets in canonical bytes, before they are hashed or written.
+    """
+
+    def __init__(
+        self,
+        episode: int = 0,
+        sink: Sink | None = None,
+        recorded: Mapping[bytes, Event] | None = None,
+        *,
+        intents: Mapping[bytes, str] | None = None,
+        may_grow: bool = True,
+        mend: Callable[[bytes], bytes] = unchanged,
+    ) -> None:
+        self._episode = episode
+        self._sink: Sink = sink if sink is not None else NullSink()
+        self._recorded = recorded if recorded is not None else {}
+        self._intents = intents if intents is not None else {}
+        self._may_grow = may_grow
+        self._rows: dict[bytes, Event] = {}
+        self.mend = mend
+
+    @property
+    def replaying(self) -> bool:
+        return not self._may_grow
+
+    def recorded(self, key: bytes) -> Event | None:
+        """The row that an earlier life left under `key`."""
+        return self._recorded.get(key)
+
+    def record(self, key: bytes, type: str, body: Mapping[str, Any]) -> Event:
+        """Record a fact or an effect under `key`.
+
+        Raises:
+            Divergence: the record holds something else under this key, or may not grow and holds nothing.
+            RecordError: the body is no JSON.
+        """
+        data, blob = pack(body, self.mend)
+        event = Event(key, type, data, None if blob is None else lambda _: blob.data)
+        old = self._recorded.get(key)
+        if old is None and key in self._rows:
+            old = self._rows[key]
+        if old is not None:
+            if old.type != type or old.data != data:
+                raise Divergence(show_key(key), _shown(old), _shown(event, blob))
+        elif not self._may_grow:
+            raise Divergence(show_key(key), None, _shown(event, blob))
+        else:
+            if blob is not None:
+                self._sink.blob(blob)
+            self._sink.event(self._episode, event)
+        self._rows[key] = event
+        return event
+
+    def must_ask(self, key: bytes, type: str, request: str) -> None:
+        """Say that the outside is about to be asked under `key`, which holds no answer.
+
+        Raises:
+            Divergence: in a replay, where nothing may be asked.
+        """
+        if not self._may_grow:
+            raise Divergence(show_key(key), None, f"{type} with request {request[:16]}…")
+
+    def note(self, key: bytes, type: str, body: Mapping[str, Any]) -> None:
+        """Telemetry: joined by key, outside every fingerprint."""
+        if self._may_grow:
+            self._sink.telemetry(self._episode, key, type, body)
+
+    def store(self, blob: Blob) -> None:
+        if self._may_grow:
+            self._sink.blob(blob)
+
+    def intended(self, key: bytes) -> str | None:
+        """Digest of a request that was about to be sent under `key` in an earlier life."""
+        return self._intents.get(key)
+
+    async def intend(self, key: bytes, request: str) -> None:
+        """Commit that a request is about to be sent; returns when it is on disk."""
+        self._sink.intent(self._episode, key, request)
+        await self._sink.durable()
+
+    async def durable(self) -> None:
+        """Return once everything recorded so far is on disk."""
+        await self._sink.durable()
+
+    def rows(self) -> list[Event]:
+        """The rows of this life, in key order."""
+        return [self._rows[key] for key in sorted(self._rows)]
+
+    def unreached(self) -> bytes | None:
+        """The smallest recorded key that this life did not come by; None if it came by all."""
+        return min((key for key in self._recorded if key not in self._rows), default=None)
+
+    def fingerprint(self) -> str:
+        """SHA-256 over (key, type, canonical body) in key order, each with its length before it."""
+        whole = hashlib.sha256()
+        for key in sorted(self._rows):
+            event = self._rows[key]
+            for part in (key, event.type.encode(), event.data):
+                whole.update(len(part).to_bytes(4, "big"))
+                whole.update(part)
+        return whole.hexdigest()
+
+
+def _shown(event: Event, blob: Blob | None = None) -> str:
+    data = blob.data if blob is not None else event.data
+    text = data.decode("utf-8", "replace")
+    return f"{event.type} {text if len(text) <= 300 else text[:300] + '…'}"

@@ -1,0 +1,52 @@
+"""EpisodeProgram: what the executor runs, and `play`, one life of it from first event to last.
+
+The executor knows this protocol and never hears of LangGraph.
+"""
+
+from typing import Protocol
+
+from worldloom.core.errors import Divergence, RecordError
+from worldloom.core.key import show_key
+from worldloom.runs.context import Context
+from worldloom.runs.ending import End
+from worldloom.runs.episode import Episode, end_of
+
+
+class EpisodeProgram(Protocol):
+    """One episode as a program over a context."""
+
+    async def run(self, ctx: Context) -> End:
+        """Play to the end. An `Ended` or a `ModelError` that escapes ends the episode with its reason."""
+
+
+async def play(program: EpisodeProgram, episode: Episode) -> End:
+    """Run a program in the root scope of an episode and record its end.
+
+    Raises:
+        RecordError: the record cannot be written, or diverges.
+    """
+    ctx = Context(episode)
+    try:
+        end = await program.run(ctx)
+    except RecordError:
+        raise
+    except Exception as error:  # the boundary of the episode: a failed episode is data and stops no other
+        end = end_of(error, ctx.here)
+    if end.error is not None:
+        raise end.error
+    usage = episode.usage
+    ctx.emit(
+        "ended.1",
+        {
+            "reason": end.reason,
+            "fault": end.fault,
+            "steps": usage.steps,
+            "model_calls": usage.model_calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+        },
+    )
+    if episode.ledger.replaying and (missed := episode.ledger.unreached()) is not None:
+        row = episode.ledger.recorded(missed)
+        raise Divergence(show_key(missed), row.type if row else None, None)
+    return end

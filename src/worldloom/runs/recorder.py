@@ -1,0 +1,78 @@
+"""Recorder: a model's request and answer as JSON, and back.
+
+Models never hear of the record; this is where their words enter it. The request enters a fingerprint by its digest.
+Its text is kept as telemetry, each message once: a request names the longest earlier request that it continues, so
+the log of a chat grows with its length and not with the square of it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from worldloom.core.canonical import Json, canonical
+from worldloom.core.errors import ModelError
+from worldloom.models.model import Completion, Request, ToolCall, Usage
+
+
+class Prompts:
+    """Digests of requests, and which request continues which, in one episode."""
+
+    def __init__(self, mend: Callable[[bytes], bytes]) -> None:
+        self._mend = mend
+        self._seen: set[str] = set()
+
+    def digest(self, model_id: str, request: Request) -> tuple[str, dict[str, Json]]:
+        """The digest of a request, and what of it is new, as the body of a telemetry row."""
+        chain, new, base = hashlib.sha256(), [], None
+        for message in request.messages:
+            shown = message.to_json()
+            new.append(shown)
+            data = self._mend(canonical(shown))
+            chain.update(len(data).to_bytes(4, "big"))
+            chain.update(data)
+            so_far = chain.hexdigest()
+            if so_far in self._seen:
+                base, new = so_far, []
+        messages = chain.hexdigest()
+        self._seen.add(messages)
+        head: dict[str, Json] = {"model": model_id, "parameters": request.parameters(), "messages": messages}
+        whole = hashlib.sha256(self._mend(canonical(head))).hexdigest()
+        return whole, {**head, "continues": base, "new": [*new]}
+
+
+def answer_of(completion: Completion) -> dict[str, Json]:
+    """The recorded form of an answer: what a fingerprint covers."""
+    answer: dict[str, Json] = {
+        "text": completion.text,
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.usage.prompt_tokens,
+        "completion_tokens": completion.usage.completion_tokens,
+    }
+    if completion.reasoning:
+        answer["reasoning"] = completion.reasoning
+    if completion.tool_calls:
+        answer["tool_calls"] = [call.to_json() for call in completion.tool_calls]
+    if completion.logprobs is not None:
+        answer["logprobs"] = completion.logprobs
+    if completion.mended:
+        answer["mended"] = True
+    return answer
+
+
+def completion_of(answer: dict[str, Any]) -> Completion:
+    """The answer that `answer_of` recorded.
+
+    Raises:
+        ModelError: what is recorded is that the model could not answer.
+    """
+    if "error" in answer:
+        raise ModelError(answer["error"], f"the model could not answer ({answer['error']})")
+    return Completion(
+        text=answer["text"],
+        reasoning=answer.get("reasoning", ""),
+        tool_calls=tuple(ToolCall(**call) for call in answer.get("tool_calls", ())),
+        finish_reason=answer["finish_reason"],
+        usage=Usage(answer["prompt_tokens"], answer["completion_tokens"]),
+        logprobs=answer.get("logprobs"),
+        mended=answer.get("mended", False),
+    )

@@ -1,0 +1,57 @@
+-- The record of one run. `events` is the run; every other table is a projection, telemetry or material.
+CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE episodes (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    scenario TEXT NOT NULL,
+    category TEXT NOT NULL,
+    cast_name TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    status TEXT NOT NULL DEFAULT 'planned',
+    reason TEXT,
+    fault TEXT,
+    detail TEXT,
+    fingerprint TEXT,
+    steps INTEGER NOT NULL DEFAULT 0,
+    model_calls INTEGER NOT NULL DEFAULT 0,
+    prompt_tokens INTEGER NOT NULL DEFAULT 0,
+    completion_tokens INTEGER NOT NULL DEFAULT 0,
+    started_at REAL,
+    seconds REAL
+);
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    episode INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    type TEXT NOT NULL,
+    data BLOB NOT NULL
+);
+CREATE UNIQUE INDEX events_by_key ON events (episode, key);
+CREATE TABLE telemetry (
+    seq INTEGER PRIMARY KEY,
+    episode INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    type TEXT NOT NULL,
+    data BLOB NOT NULL
+);
+CREATE INDEX telemetry_by_key ON telemetry (episode, key);
+CREATE TABLE intents (
+    episode INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    request TEXT NOT NULL,
+    PRIMARY KEY (episode, key)
+) WITHOUT ROWID;
+CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE scores (
+    scoring TEXT NOT NULL,
+    episode INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    value REAL,
+    n INTEGER NOT NULL,
+    unit TEXT NOT NULL,
+    how TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (scoring, episode, place)
+) WITHOUT ROWID;

@@ -1,0 +1,216 @@
+"""Store: one run on disk, a folder with `run.sqlite` and `run.lock`.
+
+Created once, opened by one writing process at a time and by any number of readers. Summaries read the `episodes`
+and `scores` projections only; events are read an episode at a time.
+"""
+
+import fcntl
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, Any
+
+from worldloom.core.canonical import canonical
+from worldloom.core.errors import RecordError, UsageError
+from worldloom.core.event import Event
+from worldloom.runs.writer import Writer
+
+FORMAT = 1
+"""Version of the schema; a store with another is refused by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """The projection of one episode. Tokens as servers reported them; seconds of wall-clock time."""
+
+    row: int
+    id: str
+    scenario: str
+    category: str
+    cast_name: str
+    seed: int
+    epoch: int
+    status: str = "planned"
+    reason: str | None = None
+    fault: str | None = None
+    detail: str | None = None
+    fingerprint: str | None = None
+    steps: int = 0
+    model_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    started_at: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number about one episode.
+
+    Attributes:
+        name: what was scored, e.g. a criterion.
+        value: the score; None says `unscored`, and `detail` why.
+        n: how many things the value is a mean over.
+        unit: what the value counts.
+        how: how it was judged, e.g. `check`, `idiom`, `judge`.
+    """
+
+    name: str
+    value: float | None
+    n: int
+    unit: str
+    how: str
+    detail: str = ""
+
+
+class RunStore:
+    """Reads, and through `writer` writes, the record of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "run.sqlite"
+        self._reader: sqlite3.Connection | None = None
+
+    @property
+    def reader(self) -> sqlite3.Connection:
+        if self._reader is None:
+            if not self.path.is_file():
+                raise UsageError(f"{self.folder} holds no run (there is no {self.path.name} in it)")
+            self._reader = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            found = self.value("format")
+            if found != FORMAT:
+                raise RecordError(f"{self.path} has record format {found}; this worldloom reads format {FORMAT}")
+        return self._reader
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    @staticmethod
+    def create(folder: Path, manifest: Mapping[str, Any], episodes: Iterable[EpisodeRow]) -> "RunStore":
+        """Lay out a new run: manifest and planned episodes, in one transaction."""
+        try:
+            folder.mkdir(parents=True)
+        except OSError as failure:
+            raise RecordError(f"cannot create the run folder {folder}: {failure}") from failure
+        store = RunStore(folder)
+        connection = sqlite3.connect(store.path, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript("BEGIN;" + files(__package__).joinpath("schema.sql").read_text("utf-8"))
+            connection.executemany(
+                "INSERT INTO run VALUES (?, ?)",
+                [("format", json.dumps(FORMAT)), ("status", '"planned"'), ("manifest", _text(manifest))],
+            )
+            connection.executemany(_INSERT_EPISODE, (asdict(row) for row in episodes))
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+        return store
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """The run's one writer; a second process is refused while this one holds the lock."""
+        with (self.folder / "run.lock").open("w") as lock:
+            _take(lock, self.folder)
+            writer = Writer(str(self.path))
+            writer.start()
+            try:
+                yield writer
+            finally:
+                writer.close()
+
+    def value(self, name: str) -> Any:
+        """A named value of the run: `format`, `status`, `manifest`."""
+        connection = self._reader if self._reader is not None else self.reader
+        try:
+            found = connection.execute("SELECT value FROM run WHERE name = ?", (name,)).fetchone()
+        except sqlite3.DatabaseError as failure:
+            raise RecordError(f"{self.path} is no record of a run: {failure}") from failure
+        return None if found is None else json.loads(found[0])
+
+    def episodes(self) -> list[EpisodeRow]:
+        """All episodes in the order of the plan."""
+        rows = self.reader.execute(f"SELECT {_COLUMNS} FROM episodes ORDER BY row").fetchall()
+        return [EpisodeRow(*row) for row in rows]
+
+    def events(self, episode: int) -> dict[bytes, Event]:
+        """key -> event of one episode, in key order."""
+        rows = self.reader.execute("SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,))
+        return {key: Event(key, type, data, self.blob) for key, type, data in rows}
+
+    def telemetry(self, episode: int) -> list[tuple[bytes, str, dict[str, Any]]]:
+        """(key, type, body) of one episode, in key order."""
+        rows = self.reader.execute(
+            "SELECT key, type, data FROM telemetry WHERE episode = ? ORDER BY key, seq", (episode,)
+        )
+        return [(key, type, json.loads(data)) for key, type, data in rows]
+
+    def intents(self, episode: int) -> dict[bytes, str]:
+        """key -> request digest of side effects that were about to be sent."""
+        return dict(self.reader.execute("SELECT key, request FROM intents WHERE episode = ?", (episode,)).fetchall())
+
+    def blob(self, sha256: str) -> bytes:
+        found = self.reader.execute("SELECT data FROM blobs WHERE sha256 = ?", (sha256,)).fetchone()
+        if found is None:
+            raise RecordError(f"blob {sha256} is not in {self.path}")
+        data: bytes = found[0]
+        return data
+
+    def scores(self, scoring: str = "default") -> dict[int, list[Score]]:
+        """episode row -> its scores in one scoring pass."""
+        found: dict[int, list[Score]] = {}
+        for episode, *values in self.reader.execute(
+            "SELECT episode, name, value, n, unit, how, detail FROM scores WHERE scoring = ? ORDER BY episode, place",
+            (scoring,),
+        ):
+            found.setdefault(episode, []).append(Score(*values))
+        return found
+
+
+_COLUMNS = ", ".join(EpisodeRow.__dataclass_fields__)
+_INSERT_EPISODE = (
+    f"INSERT INTO episodes ({_COLUMNS}) VALUES ({', '.join(':' + name for name in EpisodeRow.__dataclass_fields__)})"
+)
+
+
+def put_episode(writer: Writer, row: int, **values: Any) -> None:
+    """Change columns of an episode's projection, in the same transaction as the events before it."""
+    sets = ", ".join(f"{name} = ?" for name in values)
+    writer.put(f"UPDATE episodes SET {sets} WHERE row = ?", (*values.values(), row))
+
+
+def put_scores(writer: Writer, episode: int, scores: Sequence[Score], scoring: str = "default") -> None:
+    for place, score in enumerate(scores):
+        writer.put(
+            "INSERT OR REPLACE INTO scores (scoring, episode, place, name, value, n, unit, how, detail)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (scoring, episode, place, score.name, score.value, score.n, score.unit, score.how, score.detail),
+        )
+
+
+def put_value(writer: Writer, name: str, value: Any) -> None:
+    writer.put("INSERT OR REPLACE INTO run VALUES (?, ?)", (name, _text(value)))
+
+
+def reopen(writer: Writer, episode: int, keys: Sequence[bytes]) -> None:
+    """Take away the rows that say that an episode was stopped from outside, so that it can go on."""
+    for key in keys:
+        writer.put("DELETE FROM events WHERE episode = ? AND key = ?", (episode, key))
+    put_episode(writer, episode, status="planned", reason=None, fault=None, detail=None, fingerprint=None)
+
+
+def _text(value: Any) -> str:
+    return canonical(value if not isinstance(value, Mapping) else dict(value)).decode("utf-8")
+
+
+def _take(lock: IO[str], folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"another process is writing the run {folder}; wait for it or stop it") from None
