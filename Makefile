@@ -26,7 +26,6 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-input --no-compile --no-dep
 PIP_INSTALL_LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: --requirement
 
 .DEFAULT_GOAL := help
-.DELETE_ON_ERROR:
 .PHONY: help run test test-slow check format build lock clean
 
 help:
@@ -50,8 +49,8 @@ test-slow: $(LINKED)
 
 check: $(LINKED)
 	@echo "check: ruff"
-	@$(BIN)/ruff check --quiet
-	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet --output-format concise
+	@$(BIN)/ruff format --check
 	@echo "check: mypy"
 	@$(BIN)/mypy
 	@echo "check: import-linter"
@@ -77,7 +76,7 @@ lock:
 	@echo pip | $(UV_COMPILE) --no-annotate --output-file $(PIP_LOCK) -
 
 clean:
-	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LINKED): pyproject.toml $(INSTALLED)

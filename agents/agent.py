@@ -4,11 +4,13 @@ An agent keeps nothing between calls but its memo, a JSON value, so that a fork 
 nothing else of the world.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json
+from worldloom.core.scenario import Scenario
 from worldloom.core.view import View
 from worldloom.runs.context import Context
 
@@ -36,3 +38,18 @@ class Agent(Protocol):
 
     async def act(self, memo: Json, view: View, ctx: Context) -> Decision:
         """Decide on one action. `memo` is None at the first turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """What an agent is built from.
+
+    Attributes:
+        scenario: what it will play. Only reference agents read more of it than its kind.
+        argument: what followed the agent's name, e.g. the file in `scripted:FILE`; empty if nothing did.
+        options: settings of the agent, by name.
+    """
+
+    scenario: Scenario
+    argument: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)

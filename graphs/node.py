@@ -6,7 +6,7 @@ LangGraph would do: it becomes an `End` in the state's `ended` channel, and of s
 counts. Retries live at the model boundary, so LangGraph's own retries, caches and time-outs are not used here.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, TypedDict, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -25,10 +25,10 @@ class HouseState(TypedDict, total=False):
     ended: Annotated[End | None, earliest]
 
 
-def house_node(node: Callable[[S, Context], Awaitable[dict[str, Any]]]) -> Any:
+def house_node(node: Callable[[S, Context], Awaitable[Mapping[str, Any]]]) -> Any:
     """The LangGraph node of a house node."""
 
-    async def run(state: S, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    async def run(state: S, runtime: Runtime[Context], config: RunnableConfig) -> Mapping[str, Any]:
         metadata = config["metadata"]
         path = metadata["langgraph_path"]
         label = path[1]  # ("__pregel_pull", name) or ("__pregel_push", index, …)
@@ -37,7 +37,7 @@ def house_node(node: Callable[[S, Context], Awaitable[dict[str, Any]]]) -> Any:
         try:
             ctx.check()
             return await node(state, ctx)
-        except Exception as error:  # the boundary of a node: see above
+        except Exception as error:  # noqa: BLE001  # the boundary of a node: see above
             return {"ended": end_of(error, ctx.here)}
 
     run.__name__ = getattr(node, "__name__", "node")

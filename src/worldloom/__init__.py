@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from worldloom.api import build_graph, load_scenario, replay, resume, run
     from worldloom.core.errors import (
         Divergence,
         DocumentError,

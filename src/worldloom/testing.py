@@ -148,7 +148,9 @@ def check_resume(trial: Trial, *, cuts: int = 200, seed: int = 0) -> None:
             past = {event.key: event for event in whole.events[:cut]}
             resumed = await live(trial, past)
             assert resumed.fingerprint == whole.fingerprint, f"cut after {cut} rows, the resumed run differs"
-            assert len(resumed.events) == len(whole.events), f"cut after {cut} rows, rows were lost or doubled"
+            assert len(resumed.events) == len(whole.events), (
+                f"cut after {cut} rows, rows were lost or doubled"
+            )
 
     asyncio.run(run())
 
@@ -161,7 +163,9 @@ def check_fork(trial: Trial) -> None:
         rows = parent.by_key()
         for key in sorted(rows)[:: max(1, len(rows) // 20)]:
             child = await live(trial, forked(rows, key))
-            assert child.fingerprint == parent.fingerprint, "a fork that changes nothing differs from its parent"
+            assert child.fingerprint == parent.fingerprint, (
+                "a fork that changes nothing differs from its parent"
+            )
             assert {k: e.data for k, e in child.by_key().items() if k < key} == {
                 k: e.data for k, e in rows.items() if k < key
             }, "a fork lost its past"

@@ -33,7 +33,9 @@ class Worth(HouseState, TypedDict, total=False):
 
 
 async def look(state: Worth, ctx: Context) -> Worth:
-    answer = await ctx.model("judge", Request((Message.of("user", f"What is {state['cell']} worth, {ctx.seed}?"),)))
+    answer = await ctx.model(
+        "judge", Request((Message.of("user", f"What is {state['cell']} worth, {ctx.seed}?"),))
+    )
     return {"worth": int(answer.text)}
 
 
@@ -53,13 +55,19 @@ async def expand(state: dict[str, Cell], ctx: Context) -> State:
 
 async def select(state: State, ctx: Context) -> State:
     depth = state.get("depth", 0) + 1
-    best = sorted({(worth, cell) for worth, cell in state["found"] if sum(cell) == depth}, reverse=True)[:WIDTH]
+    best = sorted({(worth, cell) for worth, cell in state["found"] if sum(cell) == depth}, reverse=True)[
+        :WIDTH
+    ]
     ctx.emit("selected.1", {"depth": depth, "cells": [list(cell) for _, cell in best]})
     return {"beam": [cell for _, cell in best], "depth": depth}
 
 
 def fan_out(state: State) -> list[Send] | str:
-    return END if state.get("ended") else [Send("expand", {"cell": cell}) for cell in state.get("beam", [(0, 0)])]
+    return (
+        END
+        if state.get("ended")
+        else [Send("expand", {"cell": cell}) for cell in state.get("beam", [(0, 0)])]
+    )
 
 
 worth = StateGraph(Worth, context_schema=Context)
@@ -73,7 +81,9 @@ def trial() -> Trial:
     graph.add_node("expand", house_node(expand))
     graph.add_node("select", house_node(select))
     graph.add_conditional_edges(START, fan_out, ["expand", END])
-    graph.add_conditional_edges("expand", lambda state: END if state.get("ended") else "select", ["select", END])
+    graph.add_conditional_edges(
+        "expand", lambda state: END if state.get("ended") else "select", ["select", END]
+    )
     graph.add_conditional_edges("select", fan_out, ["expand", END])
     program = GraphProgram("beam", graph.compile())
     return Trial(lambda: program, lambda: {"judge": TalkingModel()})

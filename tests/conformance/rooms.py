@@ -26,7 +26,9 @@ class TalkingModel:
         text = repr(request.messages)
         self.asked[text] += 1
         word = hashlib.sha256(os.urandom(8) if self.entropy else text.encode()).digest()
-        return Completion(str(word[0]), usage=Usage(len(text) // 4, 1), telemetry={"latency_s": word[1] / 1000})
+        return Completion(
+            str(word[0]), usage=Usage(len(text) // 4, 1), telemetry={"latency_s": word[1] / 1000}
+        )
 
     async def context_length(self) -> int | None:
         return None

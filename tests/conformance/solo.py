@@ -20,7 +20,10 @@ class State(HouseState, TypedDict, total=False):
 
 async def decide(state: State, ctx: Context) -> State:
     said = state.get("said", ())
-    messages = [Message.of("user", f"Count to 5. {ctx.seed}"), *(Message.of("assistant", word) for word in said)]
+    messages = [
+        Message.of("user", f"Count to 5. {ctx.seed}"),
+        *(Message.of("assistant", word) for word in said),
+    ]
     answer = await ctx.model("agent", Request(tuple(messages), max_tokens=8))
     word = "down" if int(answer.text) % 4 == 0 else "up"
     ctx.emit("decided.1", {"word": word, "luck": float(ctx.rng("luck").random())})

@@ -15,13 +15,24 @@ from worldloom.core.yamlio import Path
 from worldloom.worlds.aaw.body import AawBody
 from worldloom.worlds.aaw.trace import ACTION_ARGUMENTS, TRACE_FUNCTIONS
 from worldloom.worlds.expressions import Program, SyntaxFault, compile_program
-from worldloom.worlds.expressions.tree import Call, Literal, Name, Node, Select, free_names, walk
+from worldloom.worlds.expressions.tree import Call, Literal, Name, Select, free_names, walk
 
 Names: TypeAlias = Mapping[str, Iterable[str] | None]
 """Names an expression may use -> the fields that each has; None if they are not known."""
 Values: TypeAlias = Mapping[str, Json]
-Fill: TypeAlias = Callable[[Values], Json]
-"""Gives the value of a template for the values of names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A value with expressions in it.
+
+    Attributes:
+        fill: gives the value for the values of names; raises `EvaluationError`.
+        names: names that the expressions use.
+    """
+
+    fill: Callable[[Values], Json]
+    names: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -45,80 +56,86 @@ class Reading:
             "context": tuple(self.body.context),
             "trace": None,
         }
-        self.actions = {f"{key}.{action.name}": action for key, entity in entities.items() for action in entity.actions}
+        self.actions = {
+            f"{key}.{action.name}": action for key, entity in entities.items() for action in entity.actions
+        }
 
-    def problem(self, path: Path, found: str, allowed: str, near: str | None = None, *, key: bool = False) -> None:
+    def problem(
+        self, path: Path, found: str, allowed: str, near: str | None = None, *, key: bool = False
+    ) -> None:
         """Note a problem at the place of a path."""
         self.problems.append(self.scenario.document.problem(path, found, allowed, near, key=key))
 
-    def program(self, text: str, path: Path, names: Names, *, within: str | None = None, open: bool = False) -> Program:
-        """Compile an expression that stands at `path`; of one that is faulty, `false`, and a problem.
+    def program(
+        self, text: str, path: Path, names: Names, *, key: bool = False, open: bool = False
+    ) -> Program:
+        """Compile an expression; of one that is faulty, `false`, and a problem.
 
         Args:
             text: the expression.
-            path: its place; the place of a key if the expression is a part of that key, see `within`.
+            path: where it stands: alone, behind `=`, or within a longer text.
             names: what it may name beside entities, context and trace.
-            within: the longer text that stands at the place, if it is not the expression alone.
-            open: other names are allowed, too: they are fields of an item that is not known yet.
+            key: it stands in the key at `path`, not in the value.
+            open: other names are allowed, too: fields of items that are not known yet.
         """
+        spot = _Spot(path, text, key)
         known = {**self.names, **names}
         try:
             program = compile_program(text, TRACE_FUNCTIONS)
         except SyntaxFault as fault:
-            self._at(path, text, within, fault.offset, fault.found, fault.allowed)
+            self._at(spot, fault.offset, fault.found, fault.allowed)
             return compile_program("false")
         self.traced = self.traced or "trace" in program.names
-        for name in free_names(program.tree):
-            if name.name not in known and not open:
-                self._unknown(path, text, within, name.at, f"unknown name {name.name!r}", name.name, known)
+        free = list(free_names(program.tree))
+        for name in free if not open else ():
+            if name.name not in known:
+                self._unknown(spot, name.at, f"unknown name {name.name!r}", name.name, known)
+        from_outside = {id(name) for name in free}
         for node in walk(program.tree):
-            self._check_field(node, known, path, text, within)
-            self._check_actions(node, path, text, within)
+            if isinstance(node, Select) and id(node.operand) in from_outside:
+                self._check_field(spot, node, known)
+            elif isinstance(node, Call) and node.name in ACTION_ARGUMENTS:
+                self._check_actions(spot, node)
         return program
 
-    def template(self, value: Json, path: Path, names: Names) -> Fill:
+    def template(self, value: Json, path: Path, names: Names) -> Template:
         """Compile a value in which text that begins with `=` is an expression and all else stands for itself."""
         if isinstance(value, str) and value.startswith("="):
-            return self.program(value[1:], path, names, within=value).evaluate
+            program = self.program(value[1:], path, names)
+            return Template(program.evaluate, frozenset(program.names))
         if isinstance(value, dict):
             parts = {key: self.template(item, (*path, key), names) for key, item in value.items()}
-            if any(_moves(item) for item in value.values()):
-                return lambda values: {key: part(values) for key, part in parts.items()}
+            if used := frozenset[str]().union(*(part.names for part in parts.values())):
+                return Template(lambda values: {key: part.fill(values) for key, part in parts.items()}, used)
         elif isinstance(value, list):
             items = [self.template(item, (*path, index), names) for index, item in enumerate(value)]
-            if any(_moves(item) for item in value):
-                return lambda values: [item(values) for item in items]
-        return lambda _: value
+            if used := frozenset[str]().union(*(item.names for item in items)):
+                return Template(lambda values: [item.fill(values) for item in items], used)
+        return Template(lambda _: value)
 
-    def _check_field(self, node: Node, known: Names, path: Path, text: str, within: str | None) -> None:
-        if isinstance(node, Select) and isinstance(node.operand, Name):
-            fields = known.get(node.operand.name)
-            if fields is not None and node.field not in fields:
-                found = f"{node.operand.name} has no {node.field!r}"
-                self._unknown(path, text, within, node.at, found, node.field, fields)
+    def _check_field(self, spot: "_Spot", node: Select, known: Names) -> None:
+        assert isinstance(node.operand, Name)
+        owner = node.operand.name
+        fields = known.get(owner)
+        if fields is not None and node.field not in fields:
+            self._unknown(spot, node.at, f"{owner} has no {node.field!r}", node.field, fields)
 
-    def _check_actions(self, node: Node, path: Path, text: str, within: str | None) -> None:
-        if not isinstance(node, Call) or node.name not in ACTION_ARGUMENTS:
-            return
+    def _check_actions(self, spot: "_Spot", node: Call) -> None:
         for argument in node.arguments[: ACTION_ARGUMENTS[node.name]]:
             if isinstance(argument, Literal) and argument.value not in self.actions:
                 found = f"{argument.value!r} is no action of this world"
-                self._unknown(path, text, within, argument.at, found, str(argument.value), self.actions)
+                self._unknown(spot, argument.at, found, str(argument.value), self.actions)
 
-    def _unknown(
-        self, path: Path, text: str, within: str | None, at: int, found: str, word: str, choices: Iterable[str]
-    ) -> None:
+    def _unknown(self, spot: "_Spot", offset: int, found: str, word: str, choices: Iterable[str]) -> None:
         names = list(choices)
-        self._at(path, text, within, at, found, f"one of {', '.join(names)}" if names else "none", nearest(word, names))
+        self._at(spot, offset, found, f"one of {', '.join(names)}" if names else "none", nearest(word, names))
 
-    def _at(
-        self, path: Path, text: str, within: str | None, offset: int, found: str, allowed: str, near: str | None = None
-    ) -> None:
-        """Note a problem at a character of an expression; at the beginning, if the file spells it otherwise."""
+    def _at(self, spot: "_Spot", offset: int, found: str, allowed: str, near: str | None = None) -> None:
+        """Note a problem at a character of an expression; at its beginning, if the file spells it otherwise."""
         document = self.scenario.document
-        line, column = document.locate(path, key=within is not None and not within.startswith("="))
+        line, column = document.locate(spot.path, key=spot.key)
         source = document.lines[line - 1] if 0 < line <= len(document.lines) else ""
-        start = source.find(text, column - 1)
+        start = source.find(spot.text, column - 1)
         if start >= 0:
             column = start + 1 + offset
         elif offset:
@@ -126,10 +143,10 @@ class Reading:
         self.problems.append(document.problem_at(line, column, found, allowed, near))
 
 
-def _moves(value: Json) -> bool:
-    """Whether a template has an expression in it."""
-    if isinstance(value, dict):
-        return any(_moves(item) for item in value.values())
-    if isinstance(value, list):
-        return any(_moves(item) for item in value)
-    return isinstance(value, str) and value.startswith("=")
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where an expression stands in the file; see `Reading.program`."""
+
+    path: Path
+    text: str
+    key: bool

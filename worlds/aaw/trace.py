@@ -19,13 +19,17 @@ from worldloom.worlds.expressions.values import EvaluationError, Scope, equal, k
 def _calls(scope: Scope, action: Any, arguments: Any = None) -> Iterator[int]:
     """Indices of the successful calls of an action."""
     if type(action) is not str or (arguments is not None and type(arguments) is not dict):
-        raise EvaluationError(f"an action is text and its arguments a mapping, not {kind(action)}, {kind(arguments)}")
+        raise EvaluationError(
+            f"an action is text and its arguments a mapping, not {kind(action)}, {kind(arguments)}"
+        )
     trace = scope.names["trace"]
     scope.spend(len(trace))
     for index, step in enumerate(trace):
         if step["action"] == action and step["success"]:
             given = step["arguments"]
-            if all(key in given and equal(value, given[key], scope) for key, value in (arguments or {}).items()):
+            if all(
+                key in given and equal(value, given[key], scope) for key, value in (arguments or {}).items()
+            ):
                 yield index
 
 

@@ -68,7 +68,8 @@ _COUNT = re.compile(r"\{[0-9, ]*[0-9][0-9, ]*\}")
 
 @cache
 def _native_matches() -> Callable[[dict[str, str]], Any]:
-    import cel  # Loads a command line and prompt_toolkit, 0.7–1.8 s: only for scenarios that match patterns.
+    # Loads a command line and prompt_toolkit, 0.7-1.8 s: only for scenarios that match patterns.
+    import cel  # noqa: PLC0415
 
     return cel.compile("text.matches(pattern)").execute
 

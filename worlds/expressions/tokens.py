@@ -41,6 +41,8 @@ _SIMPLE = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 
 @dataclass(frozen=True, slots=True)
 class Token:
+    """One token: where it stands (0-based), what it is, and its text."""
+
     at: int
     kind: str
     text: str

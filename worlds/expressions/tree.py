@@ -1,4 +1,4 @@
-"""The tree of an expression: what its parts are and where they stand."""
+"""The tree of an expression: its parts, and `at`, where each stands in the text (0-based)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,12 +7,16 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Literal:
+    """A number, text, `true`, `false` or `null`."""
+
     at: int
     value: None | bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
+    """A name from outside, or the variable of a macro."""
+
     at: int
     name: str
 
@@ -29,6 +33,8 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Index:
+    """`operand[index]`."""
+
     at: int
     operand: "Node"
     index: "Node"
@@ -46,6 +52,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
+    """`!operand` or `-operand`."""
+
     at: int
     operator: str
     operand: "Node"
@@ -53,6 +61,8 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
+    """`left operator right`."""
+
     at: int
     operator: str
     left: "Node"
@@ -61,6 +71,8 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
+    """`condition ? then : otherwise`."""
+
     at: int
     condition: "Node"
     then: "Node"
@@ -69,12 +81,16 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
+    """`[items]`."""
+
     at: int
     items: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
+    """`{key: value}`."""
+
     at: int
     entries: tuple[tuple["Node", "Node"], ...]
 

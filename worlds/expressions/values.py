@@ -74,6 +74,7 @@ def kind(value: Any) -> str:
 
 
 def add(left: Any, right: Any, scope: Scope) -> Any:
+    """`left + right`: numbers, text, lists, times."""
     if _numbers(left, right):
         return number(left + right)
     if type(left) is str and type(right) is str:
@@ -90,6 +91,7 @@ def add(left: Any, right: Any, scope: Scope) -> Any:
 
 
 def subtract(left: Any, right: Any, _: Scope) -> Any:
+    """`left - right`: numbers, times."""
     if _numbers(left, right):
         return number(left - right)
     if isinstance(left, datetime | timedelta) and type(right) in (type(left), timedelta):
@@ -98,13 +100,14 @@ def subtract(left: Any, right: Any, _: Scope) -> Any:
 
 
 def multiply(left: Any, right: Any, _: Scope) -> Any:
+    """`left * right`: numbers."""
     if _numbers(left, right):
         return number(left * right)
     raise EvaluationError(f"cannot multiply {kind(left)} by {kind(right)}")
 
 
 def divide(left: Any, right: Any, _: Scope) -> Any:
-    """Two whole numbers give a whole one, cut off towards zero."""
+    """`left / right`: two whole numbers give a whole one, cut off towards zero."""
     if not _numbers(left, right):
         raise EvaluationError(f"cannot divide {kind(left)} by {kind(right)}")
     if right == 0:
@@ -116,7 +119,7 @@ def divide(left: Any, right: Any, _: Scope) -> Any:
 
 
 def modulo(left: Any, right: Any, _: Scope) -> int:
-    """The rest has the sign of the left number."""
+    """`left % right` of whole numbers: the rest has the sign of the left one."""
     if type(left) is not int or type(right) is not int:
         raise EvaluationError(f"cannot take the rest of {kind(left)} by {kind(right)}")
     if right == 0:
@@ -126,6 +129,7 @@ def modulo(left: Any, right: Any, _: Scope) -> int:
 
 
 def negate(value: Any) -> Any:
+    """`-value`: a number or a duration."""
     if type(value) is int or type(value) is float:
         return number(-value)
     if isinstance(value, timedelta):
@@ -163,11 +167,14 @@ def among(item: Any, container: Any, scope: Scope) -> bool:
         scope.spend(len(container))
         return any(equal(item, other, scope) for other in container)
     if type(container) is dict:
-        return type(item) is str and item in container
+        if type(item) in (str, int, bool):
+            return type(item) is str and item in container
+        raise EvaluationError(f"{kind(item)} cannot be the key of a mapping")
     raise EvaluationError(f"'in' needs a list or a mapping on its right, not {kind(container)}")
 
 
 def at_index(container: Any, index: Any) -> Any:
+    """`container[index]`: an item of a list, or the value of a key."""
     if type(container) is list:
         if type(index) is not int:
             raise EvaluationError(f"the index of a list is {kind(index)}; it must be a whole number")

@@ -288,7 +288,8 @@ def _kind(document: Document, registry: Registry) -> str:
     kind, kinds = value["kind"], registry.kinds()
     if isinstance(kind, str) and kind in kinds:
         return kind
-    near = nearest(kind, kinds) if isinstance(kind, str) else None
+    spelling = document.spelling(("kind",))
+    near = nearest(kind, kinds) if isinstance(kind, str) else f"'{spelling}'" if spelling in kinds else None
     found = f"unknown kind {kind!r}" if isinstance(kind, str) else "a kind that is no text"
     raise DocumentError([document.problem(("kind",), found, f"one of {', '.join(kinds)}", near)])
 

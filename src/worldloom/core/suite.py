@@ -58,10 +58,7 @@ def load_scenarios(paths: Iterable[str | os.PathLike[str]], registry: Registry) 
 
 def library_suites() -> tuple[str, ...]:
     """Names of the suites that come with worldloom."""
-    folder = _library()
-    if not folder.is_dir():
-        return ()
-    return tuple(sorted(p.stem for p in folder.iterdir() if p.suffix in _YAML or (p.is_dir() and _found(p))))
+    return tuple(_suites())
 
 
 def library_suite(name: str) -> list[Path]:
@@ -70,19 +67,13 @@ def library_suite(name: str) -> list[Path]:
     Raises:
         UsageError: there is no such suite.
     """
-    suites = library_suites()
+    suites = _suites()
     if name not in suites:
         near = nearest(name, suites)
         meant = f", did you mean {near!r}?" if near else ""
-        raise UsageError(
-            f"there is no suite {name!r}{meant}\n  allowed: {', '.join(suites) or 'none is there yet'}"
-        )
-    folder = _library() / name
-    return (
-        _found(folder)
-        if folder.is_dir()
-        else [p for p in _library().glob(f"{name}.y*ml") if p.suffix in _YAML]
-    )
+        allowed = ", ".join(suites) or "none is there yet"
+        raise UsageError(f"there is no suite {name!r}{meant}\n  allowed: {allowed}")
+    return _found(suites[name]) if suites[name].is_dir() else [suites[name]]
 
 
 def confined(folder: Path, relative: str) -> Path | None:
@@ -97,6 +88,13 @@ def confined(folder: Path, relative: str) -> Path | None:
 
 def _library() -> Path:
     return Path(str(files("worldloom").joinpath("worlds", "library")))
+
+
+def _suites() -> dict[str, Path]:
+    """Folder or file of each suite of the library, by name."""
+    library = _library()
+    places = {path.relative_to(library).parts[0] for path in _found(library)}
+    return {Path(place).stem: library / place for place in sorted(places)}
 
 
 def _documents(path: Path, seen: set[str]) -> Iterator[Document | Problem]:

@@ -31,7 +31,8 @@ _OVERFLOW = re.compile(
 )
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credit|fund)|billing|credit balance|(?:out of|more|add) credits?\b"
-    r"|exceeded your current quota|quota[_ ]exceeded|payment required|(?:spend|spending|budget)\w*[ _](?:limit|exceeded)"
+    r"|exceeded your current quota|quota[_ ]exceeded|payment required"
+    r"|(?:spend|spending|budget)\w*[ _](?:limit|exceeded)"
     r"|budget has been exceeded|exceeded\w* budget|account .{0,30}(?:suspended|overdue|arrears)",
     re.IGNORECASE,
 )
@@ -40,7 +41,8 @@ _WAITING_HELPS = re.compile(
 )
 _SPENT_FOR_LONG = re.compile(r"PerDay|per day|per month|insufficient_quota", re.IGNORECASE)
 _AUTH = re.compile(
-    r"(?:api[_ -]?key|access token|credential)s?\b.{0,40}(?:not valid|invalid|incorrect|missing|expired|required|not provided)"
+    r"(?:api[_ -]?key|access token|credential)s?\b.{0,40}"
+    r"(?:not valid|invalid|incorrect|missing|expired|required|not provided)"
     r"|(?:invalid|incorrect|missing|expired|no)[_ ](?:api[_ -]?key|authentication|access token|auth)"
     r"|api_key client option must be set|unauthori[sz]ed|authentication_error",
     re.IGNORECASE,

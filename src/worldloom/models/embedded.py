@@ -22,9 +22,10 @@ from worldloom.core.canonical import Json
 from worldloom.core.errors import ModelError, UsageError
 from worldloom.models.gates import Gate
 from worldloom.models.model import Completion, Request
-from worldloom.models.openai_client import Endpoint, OpenAIModel, Served
+from worldloom.models.openai_client import OpenAIModel
+from worldloom.models.probe import Served
 from worldloom.models.retry import Retry
-from worldloom.models.spec import Settings
+from worldloom.models.spec import Endpoint, Settings
 
 SLOTS = 4
 """Requests that the server works on at once, if nothing else is asked for."""
@@ -90,14 +91,17 @@ class EmbeddedModel:
             await running[1].aclose()  # the server itself ends with its last reference
 
     async def _client(self) -> OpenAIModel:
-        running = self._running or await asyncio.to_thread(self._start_once)
+        running = self._running
+        if running is None:
+            running = await asyncio.to_thread(self._start_once)
         return running[1]
 
     def _start_once(self) -> tuple[Any, OpenAIModel]:
         with self._starting:
-            if self._running is None:
-                self._running = self._start(self._locate())
-            return self._running
+            running = self._running
+            if running is None:
+                running = self._running = self._start(self._locate())
+            return running
 
     def _start(self, path: Path) -> tuple[Any, OpenAIModel]:
         """Start the server on a free port of loopback, behind a key that only this object knows.

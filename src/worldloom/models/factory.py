@@ -7,7 +7,8 @@
     PROVIDER/NAME                                     litellm
 
 With a base URL it is always the direct client: a base URL means an OpenAI-compatible server. Keys come from the
-environment: OPENAI_API_KEY for OpenAI's own hosts and no other, WORLDLOOM_API_KEY for the server at a base URL.
+environment: OPENAI_API_KEY for OpenAI's own hosts and no other, for a server at a base URL WORLDLOOM_API_KEY, else
+the one of its provider, e.g. HOSTED_VLLM_API_KEY.
 """
 
 import os
@@ -18,7 +19,7 @@ from pathlib import Path
 from worldloom.core.errors import UsageError, nearest
 from worldloom.models.gates import Gates
 from worldloom.models.model import Model
-from worldloom.models.spec import ModelSpec, Settings, checked_base_url, settings_of
+from worldloom.models.spec import Endpoint, ModelSpec, Settings, checked_base_url, is_openai, settings_of
 from worldloom.models.weights import cache_folder, ensure, weights
 
 CONCURRENCY = 64
@@ -26,18 +27,8 @@ CONCURRENCY = 64
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-_OWN_SERVERS = (
-    "hosted_vllm",
-    "vllm",
-    "sglang",
-    "llamafile",
-    "llama_cpp",
-    "ollama",
-    "ollama_chat",
-    "lm_studio",
-    "openai",
-    "custom_openai",
-)
+_NEED_A_URL = ("hosted_vllm", "vllm", "sglang", "llama_cpp", "custom_openai")
+_OWN_SERVERS = (*_NEED_A_URL, "openai", "ollama", "ollama_chat", "llamafile", "lm_studio")
 
 
 def open_model(
@@ -70,13 +61,14 @@ def open_model(
     if base_url is None and provider == "hosted_vllm":
         base_url = environ.get("HOSTED_VLLM_API_BASE") or None
     if base_url is not None:
-        served = name if slash and provider in _OWN_SERVERS else model
-        return _direct(served, checked_base_url(base_url), spec, settings, gates, environ)
+        own = bool(slash) and provider in _OWN_SERVERS
+        endpoint = _endpoint(checked_base_url(base_url), provider if own else "", environ)
+        return _direct(name if own else model, endpoint, spec, settings, gates)
     if not slash or not name:
         raise UsageError(_unknown(model))
     if provider == "openai":
-        return _direct(name, OPENAI_URL, spec, settings, gates, environ)
-    if provider in ("hosted_vllm", "vllm", "sglang", "llama_cpp", "custom_openai"):
+        return _direct(name, _endpoint(OPENAI_URL, provider, environ), spec, settings, gates)
+    if provider in _NEED_A_URL:
         raise UsageError(
             f"model {model!r} needs the base URL of its server, e.g. --base-url http://127.0.0.1:8000/v1"
         )
@@ -84,7 +76,7 @@ def open_model(
 
 
 def _embedded(name: str, spec: ModelSpec, settings: Settings, environ: Mapping[str, str]) -> Model:
-    from worldloom.models import embedded  # brings the openai package: 0.5 s
+    from worldloom.models import embedded  # noqa: PLC0415 (brings openai: 1 s)
 
     if spec.base_url is not None:
         raise UsageError(f"model {spec.model!r} runs in this process and takes no base URL")
@@ -100,27 +92,27 @@ def _embedded(name: str, spec: ModelSpec, settings: Settings, environ: Mapping[s
     return embedded.EmbeddedModel(name, locate, slots=slots, settings=settings)
 
 
-def _direct(
-    name: str, base_url: str, spec: ModelSpec, settings: Settings, gates: Gates, environ: Mapping[str, str]
-) -> Model:
-    from worldloom.models.openai_client import (
-        Endpoint,
-        OpenAIModel,
-        is_openai,
-    )  # brings the openai package: 0.5 s
-
-    endpoint = Endpoint(base_url, environ.get("WORLDLOOM_API_KEY") or "EMPTY")
+def _endpoint(base_url: str, provider: str, environ: Mapping[str, str]) -> Endpoint:
+    """The server with its key; OpenAI's key goes to OpenAI's hosts and nowhere else."""
+    endpoint = Endpoint(base_url)
     if is_openai(endpoint.host):
         key = environ.get("OPENAI_API_KEY")
         if not key:
-            raise UsageError(f"model {spec.model!r} needs a key: set OPENAI_API_KEY in the environment")
-        endpoint = Endpoint(base_url, key)
-    gate = gates.gate(base_url, spec.limits.concurrency or CONCURRENCY)
+            raise UsageError(f"{base_url} needs a key: set OPENAI_API_KEY in the environment")
+        return Endpoint(base_url, key)
+    own = f"{provider.upper()}_API_KEY" if provider not in ("", "openai") else "WORLDLOOM_API_KEY"
+    return Endpoint(base_url, environ.get("WORLDLOOM_API_KEY") or environ.get(own) or endpoint.key)
+
+
+def _direct(name: str, endpoint: Endpoint, spec: ModelSpec, settings: Settings, gates: Gates) -> Model:
+    from worldloom.models.openai_client import OpenAIModel  # noqa: PLC0415 (brings openai: 1 s)
+
+    gate = gates.gate(endpoint.base_url, spec.limits.concurrency or CONCURRENCY)
     return OpenAIModel(name, endpoint, gate=gate, settings=settings)
 
 
 def _gateway(provider: str, name: str, spec: ModelSpec, settings: Settings, gates: Gates) -> Model:
-    from worldloom.models import gateway
+    from worldloom.models import gateway  # noqa: PLC0415 (brings litellm: seconds)
 
     gateway.require_provider(provider, spec.model)
     gate = gates.gate(f"litellm:{provider}", spec.limits.concurrency or CONCURRENCY)
@@ -129,9 +121,7 @@ def _gateway(provider: str, name: str, spec: ModelSpec, settings: Settings, gate
 
 def _unknown(model: str) -> str:
     close = nearest(model, ["embedded"])
-    hint = (
-        f"did you mean {close!r}?"
-        if close
-        else f"a server's model needs its base URL, e.g. --model {model} --base-url http://127.0.0.1:8000/v1"
-    )
-    return f"model {model!r} is unknown; allowed: embedded, embedded:FILE.gguf, PROVIDER/NAME, NAME with a base URL; {hint}"
+    example = f"--model {model} --base-url http://127.0.0.1:8000/v1"
+    hint = f"did you mean {close!r}?" if close else f"a server's model needs its base URL, e.g. {example}"
+    allowed = "embedded, embedded:FILE.gguf, PROVIDER/NAME, NAME with a base URL"
+    return f"model {model!r} is unknown; allowed: {allowed}; {hint}"

@@ -72,7 +72,7 @@ class GatewayModel:
         """What litellm's table says of the model; None if it is not in it."""
         try:
             known = load_litellm().get_model_info(model=self.name, custom_llm_provider=self.provider)
-        except Exception:  # a bare Exception is its way to say that it does not know the model
+        except Exception:  # noqa: BLE001 (a bare Exception is its way to say that it does not know the model)
             return None
         length = known.get("max_input_tokens")
         return length if isinstance(length, int) else None
@@ -102,7 +102,7 @@ class GatewayModel:
             failed = ModelError("timeout", f"no answer from {self.provider} within {timeout_s:g} s")
         except ModelError as error:
             failed = error
-        except Exception as error:  # litellm lets anything through: KeyError, pydantic's, its own
+        except Exception as error:  # noqa: BLE001 (litellm lets anything through: KeyError, pydantic's, its own)
             failed = model_error(litellm, error)
         raise redacted(failed, secrets_in(os.environ))
 
@@ -150,7 +150,7 @@ def require_provider(provider: str, model: str) -> None:
 def load_litellm() -> Any:
     """litellm, quiet and without a will of its own. Importing it takes 2 to 7 s, hence not at the top."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches a price list at import
-    import litellm
+    import litellm  # noqa: PLC0415 (seconds)
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True

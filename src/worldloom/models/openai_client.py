@@ -8,11 +8,10 @@ that opened it: each loop gets its own, and one whose loop is gone is never touc
 import asyncio
 import json
 import os
+import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -22,33 +21,14 @@ from worldloom.core.errors import ModelError, nearest
 from worldloom.models.classify import Refused, failure, printable
 from worldloom.models.gates import Gate
 from worldloom.models.model import Completion, Request
+from worldloom.models.probe import Served
 from worldloom.models.redact import redacted, secrets_in
 from worldloom.models.retry import Retry
-from worldloom.models.spec import Settings, with_defaults
+from worldloom.models.spec import Endpoint, Settings, is_openai, with_defaults
 from worldloom.models.wire import decode, encode, response_format
 
 _LISTING_TIMEOUT_S = 15.0
 _CONNECT_TIMEOUT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a server listens and the key it wants; the key is never shown."""
-
-    base_url: str
-    key: str = field(default="EMPTY", repr=False)
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.base_url).hostname or ""
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A model that a server lists; `context_tokens` is None where the server does not say."""
-
-    name: str
-    context_tokens: int | None
 
 
 class OpenAIModel:
@@ -158,9 +138,9 @@ class OpenAIModel:
             ModelError: there was none. It is raised outside the handlers, so that no exception of the transport,
                 which holds the request and its key, hangs on it.
         """
+        client = self._client()
         try:
             async with asyncio.timeout(timeout_s):
-                client = self._client()
                 if method == "GET":
                     response = await client.get(path, cast_to=httpx2.Response)
                 else:
@@ -197,7 +177,7 @@ class OpenAIModel:
         except ModelError:
             return ModelError(error.kind, f"{error}; is {self.endpoint.base_url} the root of the API?")
         close = nearest(self.name, names)
-        hint = f"; did you mean {close!r}?" if close and close != self.name else ""
+        hint = f"; did you mean {'hosted_vllm/' + close!r}?" if close and close != self.name else ""
         return ModelError(
             error.kind, f"{error}; served there: {printable(', '.join(names), 300) or 'nothing'}{hint}"
         )
@@ -226,6 +206,7 @@ class OpenAIModel:
                 # A prompt goes where the person said, not to where a server or a proxy variable sends it.
                 follow_redirects=False,
                 trust_env=not _is_loopback(self.endpoint.host),
+                verify=_certificates(self.endpoint),
             ),
         )
         if not is_openai(self.endpoint.host):  # the package reads them from the environment, for any host
@@ -233,9 +214,10 @@ class OpenAIModel:
         return client
 
 
-def is_openai(host: str) -> bool:
-    """Whether a host is OpenAI's own: only those get OpenAI's key."""
-    return host == "openai.com" or host.endswith(".openai.com")
+def _certificates(endpoint: Endpoint) -> ssl.SSLContext | bool:
+    """Whom to trust: as usual, and nobody where TLS cannot come up; reading all certificates takes 0.05 s and more."""
+    plain = endpoint.base_url.startswith("http:") and _is_loopback(endpoint.host)
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
 
 
 def _is_loopback(host: str) -> bool:

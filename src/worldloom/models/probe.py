@@ -5,7 +5,14 @@ from typing import Protocol, runtime_checkable
 
 from worldloom.core.errors import ModelError, UsageError
 from worldloom.models.model import Model
-from worldloom.models.openai_client import Served
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model that a server lists; `context_tokens` is None where the server does not say."""
+
+    name: str
+    context_tokens: int | None
 
 
 @runtime_checkable

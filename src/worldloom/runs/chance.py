@@ -20,7 +20,9 @@ def generator(seed: int, component: str, scope: bytes) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(word[:16], "big")))
 
 
-def uniforms(seed: int, component: str, round: int, seats: NDArray[np.uint64], index: int = 0) -> NDArray[np.float64]:
+def uniforms(
+    seed: int, component: str, round: int, seats: NDArray[np.uint64], index: int = 0
+) -> NDArray[np.float64]:
     """Uniform draws in [0, 1), one per seat, with 53 random bits each (SplitMix64 over a counter).
 
     Args:

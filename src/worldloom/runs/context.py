@@ -45,21 +45,25 @@ class Settled:
     error: Exception | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Context:
-    """One scope of one episode."""
+    """One scope of one episode; the root scope, if neither scope nor budget is given."""
 
-    __slots__ = ("_boundary", "_budget", "_episode", "_n", "_rngs", "_scope")
+    _episode: Episode
+    _scope: bytes = b""
+    _budget: Budget = None  # type: ignore[assignment]  # set below, so that child scopes can share one
+    _boundary: bytes = b""
+    _n: int = 0
+    _rngs: dict[str, np.random.Generator] | None = None
 
-    def __init__(self, episode: Episode, scope: bytes = b"", budget: Budget | None = None) -> None:
-        self._episode = episode
-        self._scope = scope
-        self._n = 0
-        self._boundary = scope
-        self._budget = budget if budget is not None else Budget(episode.limits.model_calls)
-        self._rngs: dict[str, np.random.Generator] = {}
+    def __post_init__(self) -> None:
+        if self._budget is None:
+            self._budget = Budget(self._episode.limits.model_calls)
 
     @staticmethod
-    def null(models: Mapping[str, Model] | None = None, seed: int = 0, limits: Limits | None = None) -> "Context":
+    def null(
+        models: Mapping[str, Model] | None = None, seed: int = 0, limits: Limits | None = None
+    ) -> "Context":
         """A context that records nothing: with it, a built graph is an ordinary graph."""
         return Context(Episode(Ledger(), seed=seed, models=models or {}, limits=limits or Limits()))
 
@@ -96,6 +100,8 @@ class Context:
 
     def rng(self, component: str) -> np.random.Generator:
         """The random stream of one component in this scope; asked again, it goes on where it was."""
+        if self._rngs is None:
+            self._rngs = {}
         if component not in self._rngs:
             self._rngs[component] = generator(self._episode.seed, component, self._scope)
         return self._rngs[component]
@@ -114,7 +120,9 @@ class Context:
         if model is None:
             known = ", ".join(sorted(episode.models)) or "none"
             hint = nearest(name, episode.models)
-            raise UsageError(f"no model is bound to {name!r}; bound: {known}" + (f"; {hint!r}?" if hint else ""))
+            raise UsageError(
+                f"no model is bound to {name!r}; bound: {known}" + (f"; {hint!r}?" if hint else "")
+            )
         self._budget.take()
         episode.usage.model_calls += 1
         digest, shown = episode.prompts.digest(model.id, request)
@@ -202,8 +210,10 @@ class Context:
             if budget is None:
                 return Settled(error=Ended("call_limit"))
             try:
-                return Settled(await fn(Context(episode, child_scope(self._scope, n, index), budget), items[index]))
-            except Exception as error:  # a child's fault must not cancel its siblings; `map` raises it afterwards
+                return Settled(
+                    await fn(Context(episode, child_scope(self._scope, n, index), budget), items[index])
+                )
+            except Exception as error:  # noqa: BLE001  # a fault must not cancel the siblings; `map` raises it later
                 return Settled(error=error)
 
         async with asyncio.TaskGroup() as group:
@@ -228,9 +238,8 @@ class Context:
 
     def node(self, step: int, label: str | int) -> "Context":
         """The scope of a graph node: `step` is the superstep, `label` the node's name or its push index."""
-        node = Context(self._episode, child_scope(self._scope, step, label), self._budget)
-        node._boundary = event_key(self._scope, step)
-        return node
+        scope = child_scope(self._scope, step, label)
+        return Context(self._episode, scope, self._budget, event_key(self._scope, step))
 
     def check(self) -> None:
         """Raise `Ended` if the run was stopped, or if the tokens were used up before this superstep began."""

@@ -126,9 +126,7 @@ class Executor:
             for key in outside:
                 del recorded[key]
         ledger = Ledger(planned.row.row, self.writer, recorded, intents=intents, mend=self.mend)
-        return Episode(
-            ledger, planned.row.id, planned.row.seed, self.models, planned.limits, wall=time.time
-        )
+        return Episode(ledger, planned.row.id, planned.row.seed, self.models, planned.limits, wall=time.time)
 
     def _close(self, row: EpisodeRow, scores: Sequence[Score]) -> None:
         put_episode(

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from worldloom.core.event import Event
 
 
-def forked(recorded: Mapping[bytes, Event], at: bytes, overrides: Mapping[bytes, Event] | None = None) -> dict[bytes, Event]:
+def forked(
+    recorded: Mapping[bytes, Event], at: bytes, overrides: Mapping[bytes, Event] | None = None
+) -> dict[bytes, Event]:
     """The rows with which a fork at key `at` starts: the parent's rows below it, and what is put in their stead.
 
     Args:

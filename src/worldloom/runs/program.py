@@ -30,7 +30,7 @@ async def play(program: EpisodeProgram, episode: Episode) -> End:
         end = await program.run(ctx)
     except RecordError:
         raise
-    except Exception as error:  # the boundary of the episode: a failed episode is data and stops no other
+    except Exception as error:  # noqa: BLE001  # the boundary of the episode: a failed episode is data and stops no other
         end = end_of(error, ctx.here)
     if end.error is not None:
         raise end.error

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from worldloom.core.canonical import canonical
+from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.event import Event
 from worldloom.runs.writer import Writer
@@ -80,10 +81,14 @@ class RunStore:
         if self._reader is None:
             if not self.path.is_file():
                 raise UsageError(f"{self.folder} holds no run (there is no {self.path.name} in it)")
-            self._reader = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._reader = sqlite3.connect(
+                self.path, timeout=30, isolation_level=None, check_same_thread=False
+            )
             found = self.value("format")
             if found != FORMAT:
-                raise RecordError(f"{self.path} has record format {found}; this worldloom reads format {FORMAT}")
+                raise RecordError(
+                    f"{self.path} has record format {found}; this worldloom reads format {FORMAT}"
+                )
         return self._reader
 
     def close(self) -> None:
@@ -92,8 +97,10 @@ class RunStore:
             self._reader = None
 
     @staticmethod
-    def create(folder: Path, manifest: Mapping[str, Any], episodes: Iterable[EpisodeRow]) -> "RunStore":
-        """Lay out a new run: manifest and planned episodes, in one transaction."""
+    def create(
+        folder: Path, manifest: Mapping[str, Any], episodes: Iterable[EpisodeRow], blobs: Iterable[Blob] = ()
+    ) -> "RunStore":
+        """Lay out a new run: manifest, its blobs and the planned episodes, in one transaction."""
         try:
             folder.mkdir(parents=True)
         except OSError as failure:
@@ -108,6 +115,10 @@ class RunStore:
                 [("format", json.dumps(FORMAT)), ("status", '"planned"'), ("manifest", _text(manifest))],
             )
             connection.executemany(_INSERT_EPISODE, (asdict(row) for row in episodes))
+            connection.executemany(
+                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)",
+                [(blob.sha256, blob.media_type, blob.data) for blob in blobs],
+            )
             connection.execute("COMMIT")
         finally:
             connection.close()
@@ -141,7 +152,9 @@ class RunStore:
 
     def events(self, episode: int) -> dict[bytes, Event]:
         """key -> event of one episode, in key order."""
-        rows = self.reader.execute("SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,))
+        rows = self.reader.execute(
+            "SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,)
+        )
         return {key: Event(key, type, data, self.blob) for key, type, data in rows}
 
     def telemetry(self, episode: int) -> list[tuple[bytes, str, dict[str, Any]]]:
@@ -153,7 +166,9 @@ class RunStore:
 
     def intents(self, episode: int) -> dict[bytes, str]:
         """key -> request digest of side effects that were about to be sent."""
-        return dict(self.reader.execute("SELECT key, request FROM intents WHERE episode = ?", (episode,)).fetchall())
+        return dict(
+            self.reader.execute("SELECT key, request FROM intents WHERE episode = ?", (episode,)).fetchall()
+        )
 
     def blob(self, sha256: str) -> bytes:
         found = self.reader.execute("SELECT data FROM blobs WHERE sha256 = ?", (sha256,)).fetchone()
@@ -174,9 +189,7 @@ class RunStore:
 
 
 _COLUMNS = ", ".join(EpisodeRow.__dataclass_fields__)
-_INSERT_EPISODE = (
-    f"INSERT INTO episodes ({_COLUMNS}) VALUES ({', '.join(':' + name for name in EpisodeRow.__dataclass_fields__)})"
-)
+_INSERT_EPISODE = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({', '.join(':' + name for name in EpisodeRow.__dataclass_fields__)})"
 
 
 def put_episode(writer: Writer, row: int, **values: Any) -> None:
@@ -186,6 +199,7 @@ def put_episode(writer: Writer, row: int, **values: Any) -> None:
 
 
 def put_scores(writer: Writer, episode: int, scores: Sequence[Score], scoring: str = "default") -> None:
+    """Keep the scores of one scoring pass over an episode."""
     for place, score in enumerate(scores):
         writer.put(
             "INSERT OR REPLACE INTO scores (scoring, episode, place, name, value, n, unit, how, detail)"
@@ -195,6 +209,7 @@ def put_scores(writer: Writer, episode: int, scores: Sequence[Score], scoring: s
 
 
 def put_value(writer: Writer, name: str, value: Any) -> None:
+    """Set a named value of the run."""
     writer.put("INSERT OR REPLACE INTO run VALUES (?, ?)", (name, _text(value)))
 
 

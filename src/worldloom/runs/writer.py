@@ -121,7 +121,7 @@ class Writer:
             for sql, rows in by_statement.items():
                 connection.executemany(sql, rows)
             connection.execute("COMMIT")
-        except Exception as failure:  # the thread's boundary: kept, and raised at the next hand-over
+        except Exception as failure:  # noqa: BLE001  # the thread's boundary: kept, and raised at the next hand-over
             self._failure = failure
             if connection.in_transaction:
                 connection.rollback()

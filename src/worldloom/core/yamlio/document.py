@@ -27,11 +27,16 @@ class Node:
 
     value: Json
     place: Place
-    children: dict[str | int, "Node"] = field(default_factory=dict)
-    keys: dict[str, Place] = field(default_factory=dict)
+    children: dict[str | int, "Node"] = field(default_factory=lambda: _NO_CHILDREN)
+    keys: dict[str, Place] = field(default_factory=lambda: _NO_KEYS)
     spelling: str | None = None
     weight: int = 1
     height: int = 0
+
+
+# Shared by all scalars, and never filled: two dictionaries each would take most of a large file's memory.
+_NO_CHILDREN: dict[str | int, Node] = {}
+_NO_KEYS: dict[str, Place] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +108,7 @@ class Document:
         if rest or not isinstance(collection.value, list | dict):
             return self, []
         as_list = isinstance(collection.value, list)
-        result = Node({}, collection.place, weight=collection.weight, height=collection.height)
+        result = Node({}, collection.place, {}, {}, weight=collection.weight, height=collection.height)
         problems: list[Problem] = []
         for part, node in collection.children.items():
             name = node.children.get(by)

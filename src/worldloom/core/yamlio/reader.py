@@ -1,6 +1,7 @@
 """From text to a Document: the parser's events become JSON with places, bounded and without recursion."""
 
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator
@@ -19,8 +20,11 @@ from worldloom.core.yamlio.syntax import explain
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 100
+MAX_VALUES = 1_000_000
 MAX_PROBLEMS = 50
 MAX_ALIAS_WEIGHT = 1_000_000  # parts and characters that aliases may add to a file
+
+_COMMENT = re.compile(r"(?<![^ \t\r\n])#[^\r\n]*")
 
 # libyaml is ten times as fast and reads the same language; wheels of PyYAML hold it.
 _Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -106,6 +110,8 @@ class _Builder:
         self._problems: list[Problem] = []
         self._frames: list[_Frame] = []
         self._anchors: dict[str, Node] = {}
+        self._quoted: list[tuple[int, int]] = []
+        self._values = 0
         self._alias_weight = 0
         self._root: Node | None = None
 
@@ -114,26 +120,20 @@ class _Builder:
             line, column = self._place_of(hit[0])
             self._stop(line, column, f"the character {hit[1]}", "visible characters, spaces and line breaks")
         documents = 0
-        # Tabs inside scalars are text; those between scalars are looked for once all scalars are known.
-        gap_start, gaps, has_tab = 0, [], "\t" in self._text
         for event in self._events():
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 self._check_start(event, documents)
             elif isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
-                if has_tab:
-                    start, end = _span(event)
-                    gaps.append((gap_start, start))
-                    gap_start = end
             elif isinstance(event, yaml.CollectionStartEvent):
                 self._open(event)
             elif isinstance(event, yaml.CollectionEndEvent):
                 self._close()
             elif isinstance(event, yaml.AliasEvent):
                 self._alias(event)
-        if has_tab:
-            self._check_tabs([*gaps, (gap_start, len(self._text))])
+        if "\t" in self._text:
+            self._check_tabs()
         if self._root is None or (self._root.value is None and self._root.spelling == ""):
             self._stop(0, 0, "the file is empty", "a mapping: `key: value`")
         elif not isinstance(self._root.value, dict):
@@ -169,6 +169,8 @@ class _Builder:
                 self._report(line, column, str(error), "a finite number of at most 64 bits; quoted text")
         elif event.style == '"' and (name := unrecordable(text)):
             self._report(line, column, f"an escape for the character {name}", "characters of text")
+        if not plain:
+            self._quoted.append(_span(event))
         node = Node(value, (line, column), spelling=text if plain else None, weight=1 + len(text))
         frame = self._frames[-1] if self._frames else None
         if frame and isinstance(frame.node.value, dict) and frame.key is None:
@@ -220,7 +222,7 @@ class _Builder:
         value: Json = {} if isinstance(event, yaml.MappingStartEvent) else []
         if event.anchor:
             self._anchors.pop(event.anchor, None)
-        self._frames.append(_Frame(Node(value, (line, column)), event.anchor))
+        self._frames.append(_Frame(Node(value, (line, column), {}, {}), event.anchor))
 
     def _close(self) -> None:
         frame = self._frames.pop()
@@ -246,6 +248,9 @@ class _Builder:
 
     def _add(self, node: Node, anchor: str | None = None) -> None:
         """Put a finished node where it belongs."""
+        self._values += 1
+        if self._values > MAX_VALUES:
+            self._stop(*node.place, "too many values", f"at most {MAX_VALUES} in a file")
         if anchor:
             self._anchors[anchor] = node
         if not self._frames:
@@ -270,15 +275,16 @@ class _Builder:
         if tag is not None:
             self._report(line, column, "a tag (!…)", "no tags; quoted text, if the value begins with !")
 
-    def _check_tabs(self, gaps: list[tuple[int, int]]) -> None:
-        for start, end in gaps:
-            in_comment = False
-            for offset in range(start, end):
-                character = self._text[offset]
-                in_comment = character not in "\r\n" and (in_comment or character == "#")
-                if character == "\t" and not in_comment:
-                    self._report(*self._place_of(offset), "a tab", "spaces, outside of text")
-                    return
+    def _check_tabs(self) -> None:
+        """Tabs are text in quoted and block scalars and free in comments; elsewhere nobody sees them."""
+        start = 0
+        for begin, end in (*self._quoted, (len(self._text), 0)):
+            gap = _COMMENT.sub(lambda comment: " " * len(comment.group()), self._text[start:begin])
+            if "\t" in gap:
+                place = self._place_of(start + gap.index("\t"))
+                self._report(*place, "a tab", "spaces; quoted text, if it holds a tab")
+                return
+            start = end
 
     def _place_of(self, offset: int) -> Place:
         before = split_lines(self._text[:offset])

@@ -5,7 +5,8 @@ from yaml import MarkedYAMLError, YAMLError
 # (part of the parser's message, what is said, what is allowed); the first that fits is used.
 # `{there}` is the line at which the surrounding construct begins, `{character}` what stands at the error.
 _TABLE = (
-    ("tab character", "a tab", "spaces, outside of text"),
+    ("maximum nesting", "too many levels inside one another", "at most 100 levels"),
+    ("tab character", "a tab", "spaces; quoted text, if it holds a tab"),
     (
         "cannot start any token",
         "{character} cannot begin a value",

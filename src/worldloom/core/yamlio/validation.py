@@ -11,7 +11,16 @@ from pydantic import BaseModel, ValidationError
 from worldloom.core.canonical import Json
 from worldloom.core.errors import DocumentError, Problem, nearest
 from worldloom.core.yamlio.document import Document, Path
-from worldloom.core.yamlio.wording import Schema, allowed, choices_of, keys_of, quoted, schemas_at, types_of
+from worldloom.core.yamlio.wording import (
+    Schema,
+    allowed,
+    choices_of,
+    keys_of,
+    names_at,
+    quoted,
+    schemas_at,
+    types_of,
+)
 
 M = TypeVar("M", bound=BaseModel)
 _UNDERSCORED = re.compile("[0-9]+(_[0-9]+)*")
@@ -131,7 +140,8 @@ def _missing_key(schema: Schema, at: Path, path: Path, name: str) -> Fault:
 def _wrong_value(document: Document, schema: Schema, at: Path, path: Path, is_key: bool) -> Fault:
     value, spelling = document.get(path), document.spelling(path)
     if is_key:
-        return Fault(path, f"the key {path[-1]!r}", "another key", None, True)
+        names, key = names_at(schema, path[len(at) : -1]), str(path[-1])
+        return Fault(path, f"the key {key!r}", allowed(schema, names), nearest(key, choices_of(names)), True)
     schemas = schemas_at(schema, path[len(at) :])
     words, near = allowed(schema, schemas), None
     types = types_of(schemas)

@@ -33,6 +33,12 @@ def keys_of(schemas: list[Schema]) -> list[str]:
     return list(keys)
 
 
+def names_at(root: Schema, path: Path) -> list[Schema]:
+    """Schemas of the keys of open mappings at a path."""
+    names = [schema.get("propertyNames") for schema in schemas_at(root, path)]
+    return [inner for name in names if isinstance(name, dict) for inner in _alternatives(root, name)]
+
+
 def allowed(root: Schema, schemas: list[Schema]) -> str:
     """What these alternatives allow, e.g. "text or a list; each item: a whole number of at least 1"."""
     words = dict.fromkeys(_words(root, schema) for schema in schemas)

@@ -1,0 +1,1 @@
+"""Reference agent: the careful path of the scenario."""

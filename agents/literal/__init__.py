@@ -1,0 +1,1 @@
+"""Reference agent: the literal path of the scenario."""

@@ -1,0 +1,1 @@
+"""The agent that is a language model."""

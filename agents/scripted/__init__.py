@@ -1,0 +1,1 @@
+"""A fixed sequence of actions."""

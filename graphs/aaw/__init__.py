@@ -1,0 +1,1 @@
+"""Agent-as-a-World: graph, scorer, export."""

@@ -1,0 +1,22 @@
+"""What a graph is built from: a scenario, its world, and the agents at its seats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worldloom.agents.agent import Agent
+from worldloom.core.scenario import Scenario
+from worldloom.worlds.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConfig:
+    """Attributes:
+    scenario: what is played.
+    world: where; built from the scenario.
+    agents: seat -> who.
+    """
+
+    scenario: Scenario
+    world: World[Any]
+    agents: Mapping[str, Agent]

@@ -1,0 +1,1 @@
+"""The null graph: a template, and the floor of benchmarks."""

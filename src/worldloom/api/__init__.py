@@ -1,0 +1,164 @@
+"""The Python API: what `import worldloom as wl` hands out.
+
+    result = wl.run(["my_scenario.yaml"], model="hosted_vllm/Qwen/Qwen3-8B", base_url="http://127.0.0.1:8000/v1")
+
+`run`, `resume` and `replay` start an event loop of their own; inside one that runs already, `await` the functions of
+`worldloom.api.playing`.
+"""
+
+import asyncio
+import os
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from worldloom.agents.agent import Agent
+from worldloom.api import playing
+from worldloom.api.cast import CastSpec, cast_of, model_of
+from worldloom.api.plan import Plan, config_of
+from worldloom.api.result import RunResult
+from worldloom.core import scenario as scenarios_module
+from worldloom.core.errors import UsageError
+from worldloom.core.project import Project, find_project
+from worldloom.core.registry import Registry
+from worldloom.core.scenario import Scenario
+from worldloom.core.suite import library_suite, load_scenarios
+from worldloom.graphs.config import GraphConfig
+from worldloom.runs.limits import Limits
+
+T = TypeVar("T")
+PathLike = str | os.PathLike[str]
+STARTER = "starter"
+STARTER_STEPS = 10
+"""Steps of the suite that runs when none is named: a small model never says that it is done."""
+
+
+def load_scenario(path: PathLike, *, registry: Registry | None = None) -> Scenario:
+    """Read a scenario file.
+
+    Raises:
+        DocumentError: it has problems; each is given with file, line and column.
+    """
+    return scenarios_module.load_scenario(path, registry or Registry.discover(find_project(Path.cwd())))
+
+
+def plan(
+    paths: Sequence[PathLike] = (),
+    *,
+    suite: str | None = None,
+    agent: str = "llm",
+    model: str | None = None,
+    base_url: str | None = None,
+    epochs: int = 1,
+    seed: int = 0,
+    max_steps: int | None = None,
+    limits: Limits | None = None,
+    project: Project | None = None,
+    registry: Registry | None = None,
+) -> Plan:
+    """What a run with these settings would play; see `run`."""
+    registry = registry or Registry.discover(project)
+    if epochs < 1:
+        raise UsageError(f"epochs is {epochs}; allowed: a whole number from 1")
+    if not paths:
+        suite = suite or STARTER
+    if suite is not None and paths:
+        raise UsageError("name files or a suite, not both")
+    found = load_scenarios(library_suite(suite) if suite else paths, registry)
+    limits = limits or Limits(steps=STARTER_STEPS if suite == STARTER else Limits().steps)
+    if max_steps is not None:
+        if max_steps < 1:
+            raise UsageError(f"max_steps is {max_steps}; allowed: a whole number from 1")
+        limits = Limits(max_steps, limits.model_calls, limits.tokens, limits.wall_s, limits.repeats)
+    entry = project.models.get("agent") if project else None
+    contestant = cast_of(agent, model_of(entry, model, base_url))
+    return Plan(found, contestant, epochs, seed, limits, suite or ", ".join(str(path) for path in paths))
+
+
+def run(
+    paths: Sequence[PathLike] = (),
+    *,
+    suite: str | None = None,
+    agent: str = "llm",
+    model: str | None = None,
+    base_url: str | None = None,
+    epochs: int = 1,
+    seed: int = 0,
+    concurrency: int = 8,
+    max_steps: int | None = None,
+    limits: Limits | None = None,
+    runs_dir: PathLike | None = None,
+) -> RunResult:
+    """Play scenarios and record what happened.
+
+    Args:
+        paths: scenario files, folders of them, or suite files; none for the suite `starter`.
+        suite: a suite of the library, by name, instead of paths.
+        agent: name of an agent's room, with an argument after a colon where it takes one.
+        model: model string of the agent `llm`; without one, that of `worldloom.yaml`, else `embedded`.
+        base_url: root of the OpenAI-compatible server that serves it.
+        epochs: how often each scenario is played; epoch e has seed `seed + e`.
+        concurrency: episodes at a time.
+        max_steps: limit on the actions of an episode.
+        limits: further limits; a scenario's own are stricter where both say something.
+        runs_dir: folder for the record; default `runs`.
+
+    Raises:
+        UsageError: something given cannot be used; nothing has been written.
+        RecordError: the record cannot be written.
+    """
+    project = find_project(Path.cwd())
+    registry = Registry.discover(project)
+    wanted = plan(
+        paths, suite=suite, agent=agent, model=model, base_url=base_url, epochs=epochs, seed=seed,
+        max_steps=max_steps, limits=limits, project=project, registry=registry,
+    )  # fmt: skip
+    place = Path(runs_dir) if runs_dir is not None else runs_folder(project)
+    return _in_new_loop(playing.start(wanted, registry, runs_dir=place, concurrency=concurrency))
+
+
+def resume(folder: PathLike, *, concurrency: int = 8) -> RunResult:
+    """Play on what a run has left after a crash or an interrupt; ended episodes are not touched."""
+    registry = Registry.discover(find_project(Path.cwd()))
+    return _in_new_loop(playing.resume(Path(folder), registry, concurrency=concurrency))
+
+
+def replay(folder: PathLike, *, concurrency: int = 8) -> list[playing.Replayed]:
+    """Play a run again from its record alone; each entry says whether its episode was reproduced byte for byte."""
+    registry = Registry.discover(find_project(Path.cwd()))
+    return _in_new_loop(playing.replay(Path(folder), registry, concurrency=concurrency))
+
+
+def build_graph(name: str, scenario: Scenario | PathLike, agent: str | Agent = "llm") -> Any:
+    """The LangGraph state machine of a system, compiled; an ordinary graph that can be invoked or embedded.
+
+    Args:
+        name: the graph's room, e.g. `aaw`.
+        scenario: what is played.
+        agent: who plays: the name of an agent's room, or any object with `async act(memo, view, ctx)`.
+
+    Invoke it with `await graph.ainvoke({}, context=Context.null(models={"agent": model}))`.
+    """
+    registry = Registry.discover(find_project(Path.cwd()))
+    if not isinstance(scenario, Scenario):
+        scenario = load_scenario(scenario, registry=registry)
+    factory: Any = registry.get("graph", name).load()
+    if isinstance(agent, str):
+        who, _, argument = agent.partition(":")
+        return factory(config_of(scenario, CastSpec(who, argument), registry))
+    world: Any = registry.world_of(scenario.kind).load()
+    return factory(GraphConfig(scenario, world(scenario), {"agent": agent}))
+
+
+def runs_folder(project: Project | None) -> Path:
+    """Where records go if nobody says: the project's `runs_dir`, else `runs` here."""
+    return project.runs_dir if project and project.runs_dir else Path("runs")
+
+
+def _in_new_loop(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    work.close()
+    raise UsageError("an event loop is running already: await the functions of worldloom.api.playing instead")

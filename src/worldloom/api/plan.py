@@ -1,0 +1,185 @@
+"""Plan: which episodes a run has, as a manifest that can be stored, and how each of them is built.
+
+The same manifest gives the same plan, so `resume` and `replay` start from what the record holds and from nothing else.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from worldloom.api.cast import CastSpec, references
+from worldloom.core.canonical import digest
+from worldloom.core.content import Blob
+from worldloom.core.errors import UsageError
+from worldloom.core.registry import Registry
+from worldloom.core.scenario import Scenario, parse_scenario
+from worldloom.graphs.config import GraphConfig
+from worldloom.runs.executor import Planned
+from worldloom.runs.limits import Limits
+from worldloom.runs.program import EpisodeProgram
+from worldloom.runs.scorer import Scorer
+from worldloom.runs.store import EpisodeRow, RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run will play.
+
+    Attributes:
+        scenarios: in the order in which they were given.
+        contestant: who is evaluated; references are added where a scenario has their paths.
+        epochs: how often the contestant plays each scenario.
+        seed: seed of the first epoch; epoch e has seed + e.
+        limits: of each episode; a scenario's own `limits` are stricter where both say something.
+        title: what is run, for people.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    contestant: CastSpec
+    epochs: int
+    seed: int
+    limits: Limits
+    title: str
+
+    def manifest(self) -> dict[str, Any]:
+        """Everything the run can be built from again, but the text of the scenarios, which are blobs."""
+        return {
+            "title": self.title,
+            "scenarios": [
+                {"id": one.id, "digest": one.digest, "file": one.file, "text": text_of(one).ref}
+                for one in self.scenarios
+            ],
+            "contestant": self.contestant.to_json(),
+            "epochs": self.epochs,
+            "seed": self.seed,
+            "limits": asdict(self.limits),
+        }
+
+    def entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
+        """All episodes: the references first, which take no time, then epoch by epoch."""
+        row = 0
+        for scenario in self.scenarios:
+            for reference in references(scenario):
+                if reference.agent != self.contestant.agent:
+                    yield _row(row, scenario, reference, self.seed, 0), scenario, reference
+                    row += 1
+        for epoch in range(self.epochs):
+            for scenario in self.scenarios:
+                yield (
+                    _row(row, scenario, self.contestant, self.seed + epoch, epoch),
+                    scenario,
+                    self.contestant,
+                )
+                row += 1
+
+
+def text_of(scenario: Scenario) -> Blob:
+    """A scenario's text as the blob that a record keeps."""
+    return Blob(scenario.source_text.reveal().encode("utf-8"), "application/yaml")
+
+
+def plan_of(store: RunStore, registry: Registry) -> Plan:
+    """The plan of a stored run, from its manifest and its own copy of the scenarios.
+
+    Raises:
+        UsageError: a scenario reads differently now: the code that reads it has changed.
+    """
+    manifest: Mapping[str, Any] = store.value("manifest")
+    scenarios = []
+    for stored in manifest["scenarios"]:
+        scenario = parse_scenario(store.blob(stored["text"]["sha256"]), stored["file"], registry)
+        if scenario.digest != stored["digest"]:
+            raise UsageError(
+                f"{store.folder}: the stored scenario {stored['id']!r} now has digest {scenario.digest[:16]}…, "
+                f"the run was made with {stored['digest'][:16]}…"
+            )
+        scenarios.append(scenario)
+    return Plan(
+        tuple(scenarios),
+        CastSpec.from_json(manifest["contestant"]),
+        manifest["epochs"],
+        manifest["seed"],
+        Limits(**manifest["limits"]),
+        manifest["title"],
+    )
+
+
+class Builder:
+    """Builds what an episode needs; graphs are compiled once for each scenario and cast."""
+
+    def __init__(self, plan: Plan, registry: Registry) -> None:
+        self._plan = plan
+        self._registry = registry
+        self._built: dict[tuple[str, str], tuple[EpisodeProgram, Scorer]] = {}
+
+    def planned(self, rows: Sequence[EpisodeRow]) -> Iterator[Planned]:
+        """The episodes of `rows`, in their order.
+
+        Raises:
+            UsageError: a row is not what the plan says now: scenario, cast, seed or epoch have another digest.
+        """
+        wanted = {row.row: row for row in rows}
+        for fresh, scenario, who in self._plan.entries():
+            row = wanted.get(fresh.row)
+            if row is None:
+                continue
+            if row.id != fresh.id:
+                raise UsageError(
+                    f"episode {row.row} ({row.scenario}, {row.cast_name}) was planned with other digests than now"
+                )
+            program, scorer = self.build(scenario, who)
+            yield Planned(row, program, scorer, limits_for(scenario, self._plan.limits))
+
+    def build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
+        """Program and scorer of one scenario with one cast."""
+        place = (scenario.digest, who.identity())
+        if place not in self._built:
+            self._built[place] = build_program(scenario, who, self._registry)
+        return self._built[place]
+
+
+def config_of(scenario: Scenario, who: CastSpec, registry: Registry) -> GraphConfig:
+    """A scenario, its world and its agent, ready for a graph.
+
+    Raises:
+        UsageError: the world or the agent cannot be built from this scenario.
+    """
+    world = _callable(registry.world_of(scenario.kind).load())(scenario)
+    return GraphConfig(scenario, world, {"agent": who.build(scenario, registry)})
+
+
+def build_program(scenario: Scenario, who: CastSpec, registry: Registry) -> tuple[EpisodeProgram, Scorer]:
+    """Program and scorer of a scenario with a cast."""
+    from worldloom.graphs.program import GraphProgram  # noqa: PLC0415  # brings langgraph: 0.9 s
+
+    room = registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)
+    config = config_of(scenario, who, registry)
+    program = GraphProgram(room.name, _callable(room.load())(config))
+    return program, cast(Scorer, _callable(room.load("scorer"))(config))
+
+
+def limits_for(scenario: Scenario, run: Limits) -> Limits:
+    """The stricter of the run's limits and the scenario's own."""
+    own = scenario.limits
+    return Limits(
+        steps=min(run.steps, own.steps or run.steps),
+        model_calls=_stricter(run.model_calls, own.model_calls),
+        tokens=_stricter(run.tokens, own.tokens),
+        wall_s=_stricter(run.wall_s, own.wall_s),
+        repeats=run.repeats,
+    )
+
+
+def _stricter(one: Any, other: Any) -> Any:
+    return other if one is None else one if other is None else min(one, other)
+
+
+def _row(row: int, scenario: Scenario, who: CastSpec, seed: int, epoch: int) -> EpisodeRow:
+    identity = digest({"scenario": scenario.digest, "cast": who.identity(), "seed": seed, "epoch": epoch})
+    return EpisodeRow(row, identity, scenario.id, scenario.category or "", who.name, seed, epoch)
+
+
+def _callable(found: object) -> Callable[..., Any]:
+    if not callable(found):
+        raise UsageError(f"a room names {found!r}, which cannot be called")
+    return found

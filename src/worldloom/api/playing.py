@@ -1,0 +1,210 @@
+"""Playing: a plan becomes a record. Starting, resuming and replaying a run, on one event loop."""
+
+import asyncio
+import contextlib
+import secrets
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom.api.plan import Builder, Plan, plan_of, text_of
+from worldloom.api.result import RunResult
+from worldloom.core.errors import Divergence, UsageError, WorldloomError
+from worldloom.core.registry import Registry
+from worldloom.models.model import Model
+from worldloom.models.spec import ModelSpec
+from worldloom.runs.executor import Executor, replay_episode
+from worldloom.runs.redact import redactor
+from worldloom.runs.store import EpisodeRow, RunStore, put_value
+
+Watch = Callable[[Executor, Sequence[EpisodeRow]], Awaitable[None]]
+"""Runs beside the episodes, to draw progress; it is cancelled when they are over."""
+
+
+async def start(
+    plan: Plan, registry: Registry, *, runs_dir: Path, concurrency: int = 8, watch: Watch | None = None
+) -> RunResult:
+    """Play a plan as a new run in a new folder below `runs_dir`.
+
+    Raises:
+        UsageError: a scenario cannot be played, or a model does not answer; nothing has been written then.
+        RecordError: the record cannot be written.
+    """
+    builder = Builder(plan, registry)
+    rows = []
+    for row, scenario, who in plan.entries():
+        builder.build(scenario, who)  # all that can be wrong is found before the first episode begins
+        rows.append(row)
+    if not rows:
+        raise UsageError("there is nothing to run: no scenario was given")
+    async with _models(plan.contestant.models) as models:
+        manifest = {**plan.manifest(), "model_ids": {name: model.id for name, model in models.items()}}
+        store = RunStore.create(runs_dir / _name(), manifest, rows, [text_of(one) for one in plan.scenarios])
+        return await _play(store, builder, rows, models, concurrency, watch)
+
+
+async def resume(
+    folder: Path, registry: Registry, *, concurrency: int = 8, watch: Watch | None = None
+) -> RunResult:
+    """Play what a stored run has left: episodes not begun, cut short by a crash, or cancelled.
+
+    Raises:
+        UsageError: there is no such run, or it was planned with other digests than now.
+        RecordError: the record cannot be written, or an episode diverges from it.
+    """
+    store = RunStore(folder)
+    plan = plan_of(store, registry)
+    open_rows = [row for row in store.episodes() if row.status != "ended"]
+    if not open_rows:
+        return RunResult.of(store)
+    async with _models(plan.contestant.models) as models:
+        for name, recorded in store.value("manifest")["model_ids"].items():
+            if models[name].id != recorded:
+                raise UsageError(f"{folder} was made with model {recorded}; this one is {models[name].id}")
+        return await _play(store, Builder(plan, registry), open_rows, models, concurrency, watch)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay found of one episode: `problem` is None if it was reproduced byte for byte."""
+
+    episode: EpisodeRow
+    problem: str | None
+
+
+async def replay(
+    folder: Path,
+    registry: Registry,
+    *,
+    concurrency: int = 8,
+    seen: Callable[[Replayed], None] = lambda one: None,
+) -> list[Replayed]:
+    """Play every ended episode again from its record, asking the outside nothing.
+
+    Returns:
+        One entry per ended episode, in the order of the plan.
+    """
+    store = RunStore(folder)
+    plan = plan_of(store, registry)
+    rows = [row for row in store.episodes() if row.status in ("ended", "cancelled")]
+    waiting = iter(Builder(plan, registry).planned(rows))
+    models = {name: _Recorded(model_id) for name, model_id in store.value("manifest")["model_ids"].items()}
+    found: dict[int, Replayed] = {}
+
+    async def work() -> None:
+        for one in waiting:
+            try:
+                _, fingerprint = await replay_episode(
+                    store, one.row, one.program, models, one.limits, mend=redactor()
+                )
+                same = fingerprint == one.row.fingerprint
+                problem = None if same else f"fingerprint {fingerprint}, recorded {one.row.fingerprint}"
+            except Divergence as difference:
+                problem = str(difference)
+            found[one.row.row] = Replayed(one.row, problem)
+            seen(found[one.row.row])
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(concurrency):
+            group.create_task(work())
+    return [found[row.row] for row in rows]
+
+
+async def _play(
+    store: RunStore,
+    builder: Builder,
+    rows: Sequence[EpisodeRow],
+    models: Mapping[str, Model],
+    concurrency: int,
+    watch: Watch | None,
+) -> RunResult:
+    with store.writing() as writer:
+        executor = Executor(store, writer, models, concurrency, redactor())
+        put_value(writer, "status", "running")
+        status = "failed"
+        try:
+            async with _watching(watch, executor, rows):
+                with _interruptible(executor):
+                    await executor.run(builder.planned(rows))
+            status = executor.stop_reason or "completed"
+        finally:
+            put_value(writer, "status", status)
+    result = RunResult.of(store)
+    store.close()
+    return result
+
+
+@contextlib.asynccontextmanager
+async def _watching(
+    watch: Watch | None, executor: Executor, rows: Sequence[EpisodeRow]
+) -> AsyncIterator[None]:
+    if watch is None:
+        yield
+        return
+    task = asyncio.ensure_future(watch(executor, rows))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+@contextlib.contextmanager
+def _interruptible(executor: Executor) -> Any:
+    """Ctrl-C stops the run cleanly; a second one ends the process as usual."""
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        executor.stop("cancelled")
+
+    try:
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    except (NotImplementedError, RuntimeError, ValueError):  # not the main thread: Ctrl-C is the caller's
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+@contextlib.asynccontextmanager
+async def _models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[str, Model]]:
+    """The models of a run, opened and found to answer."""
+    from worldloom.models.factory import open_model  # noqa: PLC0415  # brings the openai package
+    from worldloom.models.probe import probe  # noqa: PLC0415
+
+    async with contextlib.AsyncExitStack() as stack:
+        models = {}
+        for name, spec in specs.items():
+            model = models[name] = open_model(spec)
+            stack.push_async_callback(model.aclose)
+            found = await probe(model)
+            if found.problem is not None:
+                raise UsageError(f"model {spec.model!r} does not answer: {found.problem}")
+        yield models
+
+
+class _Recorded:
+    """Stands for a model whose answers are all in the record; it opens nothing."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+
+    async def complete(self, request: Any) -> Any:
+        raise WorldloomError("a model was asked during a replay")
+
+    async def context_length(self) -> int | None:
+        return None
+
+    async def aclose(self) -> None: ...
+
+
+def _name() -> str:
+    """A run's folder: sorted by time, and never the same twice."""
+    return time.strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)

@@ -1,0 +1,119 @@
+"""RunResult: a run that was played, as Python and the command line hand it out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom.runs.statistics import Estimate, estimate
+from worldloom.runs.store import EpisodeRow, RunStore, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a run's table: one cast, over all scenarios or one category.
+
+    Attributes:
+        metrics: name -> estimate over the episodes whose end was not someone else's fault.
+        steps, tokens: means over episodes that have ended; tokens are those of prompt and answer together.
+        failed: episodes that ended by a fault that is not the agent's; they are left out of the metrics.
+    """
+
+    cast_name: str
+    category: str | None
+    episodes: int
+    failed: int
+    metrics: Mapping[str, Estimate]
+    steps: float | None
+    tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What became of a run.
+
+    Attributes:
+        folder: where its record is.
+        status: `completed`, `cancelled`, `failed`, `running` or `planned`.
+        episodes: the projection of every episode.
+        scores: episode row -> scores.
+    """
+
+    folder: Path
+    title: str
+    status: str
+    episodes: Sequence[EpisodeRow]
+    scores: Mapping[int, Sequence[Score]]
+
+    @staticmethod
+    def of(store: RunStore) -> "RunResult":
+        """Read a run from its store."""
+        title = store.value("manifest")["title"]
+        return RunResult(store.folder, title, store.value("status"), store.episodes(), store.scores())
+
+    def lines(self, *, by_category: bool = True) -> list[Line]:
+        """The table: casts in the order of the plan, the contestant last; categories below each cast."""
+        casts = list(dict.fromkeys(row.cast_name for row in self.episodes))
+        found = []
+        for name in casts:
+            rows = [row for row in self.episodes if row.cast_name == name]
+            found.append(self._line(name, None, rows))
+            categories = sorted({row.category for row in rows})
+            if by_category and len(categories) > 1:
+                found += [
+                    self._line(name, each, [row for row in rows if row.category == each])
+                    for each in categories
+                ]
+        return found
+
+    def _line(self, cast_name: str, category: str | None, rows: Sequence[EpisodeRow]) -> Line:
+        ended = [row for row in rows if row.status in ("ended", "cancelled")]
+        sound = [row for row in ended if row.fault in ("none", "agent")]
+        names = dict.fromkeys(
+            score.name for row in rows for score in self.scores.get(row.row, ()) if score.unit != "criterion"
+        )
+        metrics = {name: estimate(self._values(name, sound)) for name in names}
+        count = len(ended)
+        return Line(
+            cast_name,
+            category,
+            len(rows),
+            count - len(sound),
+            metrics,
+            sum(row.steps for row in ended) / count if count else None,
+            sum(row.prompt_tokens + row.completion_tokens for row in ended) / count if count else None,
+        )
+
+    def _values(self, name: str, rows: Sequence[EpisodeRow]) -> list[tuple[str, float | None]]:
+        found = []
+        for row in rows:
+            value = next((score.value for score in self.scores.get(row.row, ()) if score.name == name), None)
+            found.append((row.scenario, value))
+        return found
+
+    def reasons(self) -> dict[str, int]:
+        """Why the contestant's episodes ended: reason -> count, most frequent first."""
+        counts: dict[str, int] = {}
+        last = self.episodes[-1].cast_name if self.episodes else ""
+        for row in self.episodes:
+            if row.cast_name == last:
+                reason = row.reason or row.status
+                counts[reason] = counts.get(reason, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything above, for `--json`."""
+        return {
+            "run": str(self.folder),
+            "title": self.title,
+            "status": self.status,
+            "table": [asdict(line) for line in self.lines()],
+            "episodes": [
+                {**asdict(row), "scores": [asdict(score) for score in self.scores.get(row.row, ())]}
+                for row in self.episodes
+            ],
+        }
+
+    def __str__(self) -> str:
+        return json.dumps(self.to_json()["table"], indent=2)

@@ -1,0 +1,114 @@
+"""Boundary: where errors become one message on stderr and an exit code.
+
+0 done · 1 it failed · 2 something that was given cannot be used · 130 interrupted · 141 nobody reads the output.
+`--debug`, anywhere on the line, shows the traceback of an error.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from worldloom.cli.terminal import say, stderr
+from worldloom.core.errors import DocumentError, UsageError, WorldloomError
+
+DEBUG = "--debug"
+FAILED, UNUSABLE, INTERRUPTED, UNREAD = 1, 2, 130, 141
+
+_PROBLEMS = 20  # of a faulty file or folder; who has mended so many will run it again
+
+
+class CommandLine(TyperGroup):
+    """The root of all commands. A command returns its exit code; None is 0."""
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        words = list(sys.argv[1:] if args is None else args)
+        own = words[: words.index("--")] if "--" in words else words
+        debug = DEBUG in own
+        if debug:
+            words.remove(DEBUG)
+        for stream in (sys.stdout, sys.stderr):  # what an encoding lacks is spelt out, where it would be an error
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            with _diagnostics():
+                code = super().main(words, prog_name, **{**extra, "standalone_mode": False})
+                sys.stdout.flush()
+        except BrokenPipeError:
+            code = _unread()
+        except Exception as error:  # noqa: BLE001 (the boundary: what nobody expected ends here as well)
+            code = told(error, debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        """Run a command; a broken pipe and Ctrl-C are handled here, before typer answers in its own way."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return _unread()
+        except KeyboardInterrupt as interrupt:
+            _notes(interrupt, "interrupted")
+            return INTERRUPTED
+
+
+def told(error: Exception, debug: bool = False) -> int:
+    """Say what went wrong; returns the exit code."""
+    if debug:
+        say(stderr(), "".join(traceback.format_exception(error)).rstrip(), wrap=False)
+    if isinstance(error, typer.TyperException):  # the command line itself cannot be read
+        _notes(error, f"error: {error.format_message()}")
+        return error.exit_code
+    if isinstance(error, typer.Abort):
+        _notes(error, "interrupted")
+        return INTERRUPTED
+    if isinstance(error, DocumentError) and len(error.problems) > _PROBLEMS:
+        shown = "\n".join(str(problem) for problem in error.problems[:_PROBLEMS])
+        _notes(error, f"error: {shown}\n… and {len(error.problems) - _PROBLEMS} problems more")
+        return UNUSABLE
+    if isinstance(error, WorldloomError | OSError):
+        _notes(error, f"error: {error}")
+        return UNUSABLE if isinstance(error, UsageError) else FAILED
+    _notes(error, f"error: a fault in worldloom: {type(error).__name__}: {error}")
+    if not debug:
+        say(stderr(), f"{DEBUG} shows where; please report it")
+    return FAILED
+
+
+def _notes(error: BaseException, message: str) -> None:
+    """The message and what was noted on the error on its way up."""
+    screen = stderr()
+    with contextlib.suppress(BrokenPipeError):
+        for text in (message, *getattr(error, "__notes__", ())):
+            say(screen, text, wrap=False)
+
+
+def _unread() -> int:
+    """Nobody reads stdout any more: whatever is still buffered goes nowhere, and quietly."""
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    return UNREAD
+
+
+class _ToStderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            say(stderr(), f"{record.levelname.lower()}: {record.getMessage()}", "dim", wrap=False)
+
+
+@contextlib.contextmanager
+def _diagnostics() -> Iterator[None]:
+    """While entered, warnings of the package go to stderr, spelt out like everything else."""
+    logger, handler = logging.getLogger("worldloom"), _ToStderr(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,131 @@
+"""Listing: `runs list` and `runs show`: what was run, and what came of it."""
+
+import fcntl
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from worldloom.api.cast import CastSpec
+from worldloom.api.result import RunResult
+from worldloom.cli.locating import find_run, run_folders, runs_place
+from worldloom.cli.report import command, print_report
+from worldloom.cli.terminal import cell, put_json, say, stderr, stdout, table
+from worldloom.core.errors import WorldloomError
+from worldloom.runs.store import RunStore
+
+_EPISODES = 50  # of a run that are shown; the export has all
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run in a listing.
+
+    Attributes:
+        status: as the record says; `interrupted` if it says `running` and no process writes it.
+        started: seconds since 1970 of the first episode; None if none has begun.
+        problem: why the record cannot be read; None if it can.
+    """
+
+    name: str
+    path: str
+    status: str
+    title: str = ""
+    contestant: str = ""
+    episodes: int = 0
+    ended: int = 0
+    started: float | None = None
+    problem: str | None = None
+
+
+def list_runs(*, place: Path | None, as_json: bool) -> None:
+    """Print the runs of a folder, the newest last."""
+    folder = runs_place(place)
+    runs = [listed(each) for each in run_folders(folder)]
+    if as_json:
+        put_json([asdict(run) for run in runs])
+        return
+    if not runs:
+        say(stderr(), f"There is no run in {folder} yet; `worldloom run` makes one.")
+        return
+    made = table("run", "what", "contestant", "episodes", "status", "started", right=("episodes",))
+    for run in runs:
+        episodes = f"{run.ended:,}" if run.ended == run.episodes else f"{run.ended:,} of {run.episodes:,}"
+        begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else None
+        state = f"{run.status}: {run.problem}" if run.problem else run.status
+        made.add_row(*(cell(value) for value in (run.name, run.title, run.contestant, episodes, state, begun)))
+    stdout().print(made)
+    say(stdout(), f"Look closer: {command('runs', 'show', 'last')}", wrap=False)
+
+
+def listed(folder: Path) -> Listed:
+    """What a listing says of a run."""
+    store = RunStore(folder)
+    try:
+        manifest, status, rows = store.value("manifest"), store.value("status"), store.episodes()
+        contestant = CastSpec.from_json(manifest["contestant"]).name
+    except (WorldloomError, KeyError, TypeError) as error:
+        return Listed(folder.name, str(folder), "unreadable", problem=str(error))
+    finally:
+        store.close()
+    if status == "running" and not _is_written(folder):
+        status = "interrupted"
+    begun = [row.started_at for row in rows if row.started_at is not None]
+    return Listed(
+        folder.name,
+        str(folder),
+        status,
+        manifest["title"],
+        contestant,
+        len(rows),
+        sum(row.status == "ended" for row in rows),
+        min(begun, default=None),
+    )
+
+
+def show_run(name: str, *, place: Path | None, as_json: bool) -> None:
+    """Print the report of a run and its episodes."""
+    folder = find_run(name, place)
+    store = RunStore(folder)
+    result = RunResult.of(store)
+    store.close()
+    if as_json:
+        put_json(result.to_json())
+        return
+    screen = stdout()
+    print_report(screen, result)
+    _print_episodes(screen, result)
+
+
+def _print_episodes(screen: Console, result: RunResult) -> None:
+    metrics = list(
+        dict.fromkeys(
+            score.name for scores in result.scores.values() for score in scores if score.unit != "criterion"
+        )
+    )
+    numbers = ["seed", *metrics, "steps", "tokens"]
+    made = table("scenario", "cast", "ended", *numbers, right=numbers)
+    for row in result.episodes[:_EPISODES]:
+        scored = {score.name: score.value for score in result.scores.get(row.row, ())}
+        values = [None if scored.get(name) is None else f"{scored[name]:.2f}" for name in metrics]
+        tokens = row.prompt_tokens + row.completion_tokens
+        texts = [row.scenario, row.cast_name, row.reason or row.status, row.seed, *values, row.steps, tokens]
+        made.add_row(*(cell(text) for text in texts))
+    screen.print()
+    screen.print(made)
+    if len(result.episodes) > _EPISODES:
+        rest = len(result.episodes) - _EPISODES
+        say(screen, f"… and {rest:,} more: {command('runs', 'export', result.folder, '--format', 'csv')}", wrap=False)
+
+
+def _is_written(folder: Path) -> bool:
+    """Whether a process holds the run's lock."""
+    try:
+        with (folder / "run.lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # there is no lock, or it is not ours to look at
+        return False
+    return False

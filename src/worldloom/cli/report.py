@@ -1,0 +1,141 @@
+"""Report: a run as people read it: the table, why episodes ended, which limits applied, what to do next."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from worldloom.api.result import Line, RunResult
+from worldloom.cli.pulling import weights_of
+from worldloom.cli.terminal import cell, say, table
+from worldloom.models.weights import CATALOGUE
+from worldloom.runs.ending import REASONS
+from worldloom.runs.statistics import Estimate
+from worldloom.runs.store import EpisodeRow, RunStore
+
+ROLES = {"literal": "floor", "careful": "ceiling"}
+"""What the reference agents stand for."""
+
+_FAILURES = 5  # shown with their details; the others are in the record
+
+
+def print_report(screen: Console, result: RunResult) -> None:
+    """Print the report of a run, however far it has come."""
+    manifest: Mapping[str, Any] = RunStore(result.folder).value("manifest")
+    seeds = f"seed {manifest['seed']}" + (f", {manifest['epochs']} epochs" if manifest["epochs"] > 1 else "")
+    count = len(manifest["scenarios"])
+    scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
+    say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")
+    lines = result.lines()
+    made = _table(result, lines, wide=True)
+    if Measurement.get(screen, screen.options.update(width=10_000), made).maximum > screen.width:
+        made = _table(result, lines, wide=False)
+    screen.print(made)
+    for text in _remarks(result, manifest, lines):
+        say(screen, text)
+    _next_steps(screen, result)
+
+
+def command(*words: str | Path) -> str:
+    """A command as it can be typed."""
+    return shlex.join(["worldloom", *(str(word) for word in words)])
+
+
+def _table(result: RunResult, lines: list[Line], *, wide: bool) -> Table:
+    metrics = list(dict.fromkeys(name for line in lines for name in line.metrics))
+    unscored = any(found.unscored for line in lines for found in line.metrics.values())
+    numbers = ["episodes", *metrics, "steps", "tokens", "failed", *(["unscored"] if unscored else [])]
+    made = table("", *numbers, right=numbers)
+    last = lines[-1].cast_name if lines else ""
+    for line in lines:
+        style = "bold" if line.cast_name == last and line.category is None else ""
+        values: list[Text] = [cell(_name(line, last), style), cell(_episodes(result, line), style)]
+        values += [_estimate(line.metrics.get(name), style, wide=wide) for name in metrics]
+        values += [cell(None if mean is None else f"{mean:,.1f}", style) for mean in (line.steps,)]
+        values += [cell(None if mean is None else f"{mean:,.0f}", style) for mean in (line.tokens,)]
+        values.append(cell(line.failed, "red" if line.failed else style))
+        if unscored:
+            values.append(cell(max((found.unscored for found in line.metrics.values()), default=0), style))
+        made.add_row(*values)
+    return made
+
+
+def _name(line: Line, last: str) -> str:
+    if line.category is not None:
+        return f"  {line.category or '(no category)'}"
+    role = ROLES.get(line.cast_name)
+    return f"{line.cast_name} ({role})" if role and line.cast_name != last else line.cast_name
+
+
+def _episodes(result: RunResult, line: Line) -> str:
+    ended = sum(
+        row.cast_name == line.cast_name
+        and line.category in (None, row.category)
+        and row.status in ("ended", "cancelled")
+        for row in result.episodes
+    )
+    return f"{ended:,}" if ended == line.episodes else f"{ended:,} of {line.episodes:,}"
+
+
+def _estimate(found: Estimate | None, style: str, *, wide: bool) -> Text:
+    if found is None or found.mean is None:
+        return cell(None)
+    shown = Text(f"{found.mean:.2f}", style)
+    return shown.append(f"{' ' if wide else chr(10)}[{found.low:.2f}, {found.high:.2f}]", "dim")
+
+
+def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
+    if any(line.metrics for line in lines):
+        yield "Metrics are means over scenarios with 95 % bootstrap intervals; steps and tokens are means over episodes."
+    reasons = [f"{reason} {count:,} ({_meaning(reason)})" for reason, count in result.reasons().items()]
+    if reasons:
+        yield f"Ended: {'; '.join(reasons)}."
+    failures = [row for row in result.episodes if row.fault not in (None, "none", "agent", "person")]
+    if failures:
+        yield f"Failed, by no fault of the agent, and left out of the metrics: {len(failures):,}"
+        yield from (f"  {_failure(row)}" for row in failures[:_FAILURES])
+    yield f"Limits of an episode: {'; '.join(_limits(manifest))}."
+    weights = [weights_of(model["model"]) for model in manifest["contestant"]["models"].values()]
+    if CATALOGUE["smollm2"] in weights:
+        yield (
+            "The embedded model has 135 million parameters: its score proves that the machinery works and says nothing "
+            "about what models can do. For that: --model hosted_vllm/NAME --base-url http://HOST:PORT/v1"
+        )
+
+
+def _meaning(reason: str) -> str:
+    if reason in REASONS:
+        return REASONS[reason][1]
+    return {"planned": "not begun", "running": "not finished"}.get(reason, reason)
+
+
+def _failure(row: EpisodeRow) -> str:
+    detail = f": {row.detail}" if row.detail else ""
+    return f"{row.scenario}, {row.cast_name}, {row.reason}{detail}"
+
+
+def _limits(manifest: Mapping[str, Any]) -> Iterator[str]:
+    limits, options = manifest["limits"], manifest["contestant"]["options"]
+    yield f"{limits['steps']:,} steps"
+    for name, unit in (("model_calls", "model calls"), ("tokens", "tokens"), ("wall_s", "seconds")):
+        if limits[name] is not None:
+            yield f"{limits[name]:,} {unit}"
+    if "max_tokens" in options:
+        yield f"answers of at most {options['max_tokens']:,} tokens"
+    if "thought_characters" in options:
+        yield f"a rationale of at most {options['thought_characters']:,} characters"
+    yield f"{limits['repeats']:,} times the same failure in a row"
+    yield "a scenario's own where they are stricter"
+
+
+def _next_steps(screen: Console, result: RunResult) -> None:
+    say(screen, f"Record: {result.folder}", wrap=False)
+    if result.status != "completed":
+        say(screen, f"Resume: {command('resume', result.folder)}", wrap=False)
+    say(screen, f"Replay: {command('replay', result.folder)}", wrap=False)
+    say(screen, f"Look closer: {command('runs', 'show', result.folder)}", wrap=False)

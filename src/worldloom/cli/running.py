@@ -1,0 +1,102 @@
+"""Running: `run` and `resume`: play, watch, show what came of it.
+
+The exit code tells whether the run came to its end, never how well the agent did.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom import api
+from worldloom.api import playing
+from worldloom.api.cast import CastSpec
+from worldloom.api.result import RunResult
+from worldloom.cli.boundary import FAILED, INTERRUPTED
+from worldloom.cli.locating import find_run, runs_place
+from worldloom.cli.progress import Progress
+from worldloom.cli.pulling import have_weights
+from worldloom.cli.report import command, print_report
+from worldloom.cli.terminal import put_json, say, stderr, stdout
+from worldloom.core.errors import WorldloomError
+from worldloom.core.project import find_project
+from worldloom.core.registry import Registry
+from worldloom.runs.store import RunStore
+
+_EXIT_CODES = {"completed": 0, "cancelled": INTERRUPTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What `run` was told to play; each as in `worldloom.api.run`."""
+
+    suite: str | None
+    agent: str
+    model: str | None
+    base_url: str | None
+    epochs: int
+    seed: int
+    max_steps: int | None
+
+
+def run(paths: Sequence[str], wanted: Wanted, *, concurrency: int, place: Path | None, as_json: bool) -> int:
+    """Play scenarios as a new run; returns the exit code.
+
+    Raises:
+        WorldloomError: it could not begin, or could not go on.
+    """
+    project = find_project(Path.cwd())
+    registry = Registry.discover(project)
+    plan = api.plan(
+        paths,
+        suite=wanted.suite,
+        agent=wanted.agent,
+        model=wanted.model,
+        base_url=wanted.base_url,
+        epochs=wanted.epochs,
+        seed=wanted.seed,
+        max_steps=wanted.max_steps,
+        project=project,
+        registry=registry,
+    )
+    have_weights(plan.contestant.models.values())
+    runs_dir = runs_place(place)
+    return _play(
+        lambda watch: playing.start(plan, registry, runs_dir=runs_dir, concurrency=concurrency, watch=watch),
+        as_json=as_json,
+    )
+
+
+def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) -> int:
+    """Play what a run has left; returns the exit code.
+
+    Raises:
+        WorldloomError: there is no such run, or it cannot go on.
+    """
+    folder = find_run(name, place)
+    registry = Registry.discover(find_project(Path.cwd()))
+    store = RunStore(folder)
+    if all(row.status == "ended" for row in store.episodes()):
+        say(stderr(), f"nothing is left to play in {folder}")
+    else:
+        have_weights(CastSpec.from_json(store.value("manifest")["contestant"]).models.values())
+    store.close()
+    return _play(
+        lambda watch: playing.resume(folder, registry, concurrency=concurrency, watch=watch), as_json=as_json
+    )
+
+
+def _play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_json: bool) -> int:
+    progress = Progress(stderr())
+    try:
+        result = asyncio.run(begin(progress))
+    except (WorldloomError, KeyboardInterrupt) as error:
+        if progress.folder is not None:
+            error.add_note(f"what was played is kept; go on with: {command('resume', progress.folder)}")
+        raise
+    if as_json:
+        put_json(result.to_json())
+    else:
+        print_report(stdout(), result)
+    return _EXIT_CODES.get(result.status, FAILED)

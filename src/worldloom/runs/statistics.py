@@ -1,0 +1,71 @@
+"""Statistics over scores: a mean never stands without its interval and its n.
+
+Intervals are percentile bootstraps (Efron 1979) over scenarios, because episodes of one scenario resemble one
+another; the resampling is seeded, so the same scores give the same interval.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over scenarios with its 95 % bootstrap interval.
+
+    Attributes:
+        mean: None if nothing was scored.
+        low, high: None below two scenarios: resampling a single one says nothing about others.
+        scenarios: number of scenarios with a scored episode.
+        episodes: number of scored episodes.
+        unscored: number of episodes without a score; they are left out of the mean.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    scenarios: int
+    episodes: int
+    unscored: int = 0
+
+
+def estimate(values: Iterable[tuple[str, float | None]], *, seed: int = 0) -> Estimate:
+    """The mean over scenarios of each scenario's mean.
+
+    Args:
+        values: (scenario, score) of each episode; None is unscored.
+    """
+    by_scenario: dict[str, list[float]] = {}
+    unscored = 0
+    for scenario, value in values:
+        if value is None:
+            unscored += 1
+        else:
+            by_scenario.setdefault(scenario, []).append(value)
+    if not by_scenario:
+        return Estimate(None, None, None, 0, 0, unscored)
+    means = np.array([np.mean(by_scenario[name]) for name in sorted(by_scenario)])
+    low, high = bootstrap_interval(means, seed=seed) if len(means) > 1 else (None, None)
+    episodes = sum(len(scores) for scores in by_scenario.values())
+    return Estimate(float(means.mean()), low, high, len(means), episodes, unscored)
+
+
+def bootstrap_interval(
+    means: NDArray[np.float64], *, level: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of `means`, shape (n,)."""
+    sample = means
+    rng = np.random.Generator(np.random.Philox(key=seed))
+    # Blocks of resamples bound the memory: n = 10,000 would need 800 MB at once.
+    block = max(1, min(RESAMPLES, 2_000_000 // len(sample)))
+    resampled: list[NDArray[np.float64]] = []
+    for start in range(0, RESAMPLES, block):
+        rows = min(block, RESAMPLES - start)
+        resampled.append(sample[rng.integers(len(sample), size=(rows, len(sample)))].mean(axis=1))
+    tail = (1 - level) / 2 * 100
+    low, high = np.percentile(np.concatenate(resampled), [tail, 100 - tail])
+    return float(low), float(high)

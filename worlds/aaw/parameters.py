@@ -1,0 +1,274 @@
+"""Parameters of an action: what an agent gave, checked against what the file declares, and nothing converted.
+
+The words of JSON Schema mean what they mean in draft 7, so `3.0` is an integer and `"3"` is none. Those that are not
+enforced here are refused when the file is loaded, unless they are mere remarks.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worldloom.core.canonical import Json
+from worldloom.core.errors import UsageError, nearest
+from worldloom.core.yamlio import Fault, Path
+from worldloom.core.yamlio.wording import allowed, quoted
+from worldloom.worlds.aaw.body import EntityAction
+
+MAX_WEIGHT = 20_000
+"""Parts and characters of the arguments of one call."""
+MAX_DEPTH = 32
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "string": ("minLength", "maxLength"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "array": ("items", "minItems", "maxItems"),
+    "object": ("properties", "required", "additionalProperties"),
+    "boolean": (),
+}
+_ENFORCED = frozenset(
+    {"type", "enum", "const", "default", *(word for words in _WORDS.values() for word in words)}
+)
+_UNENFORCED = frozenset({
+    "$ref", "allOf", "anyOf", "contains", "dependencies", "else", "if", "maxProperties", "minProperties", "multipleOf",
+    "not", "oneOf", "pattern", "patternProperties", "propertyNames", "then", "uniqueItems",
+})  # fmt: skip
+
+
+class Refused(UsageError):
+    """Arguments that do not fit; the text goes to the agent."""
+
+    code = "arguments"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The declared parameters of one action, as schemas by name."""
+
+    schemas: Mapping[str, Mapping[str, Json]]
+    required: frozenset[str]
+    defaults: Mapping[str, Json]
+
+    @staticmethod
+    def of(action: EntityAction) -> "Parameters":
+        schemas = {name: parameter.json_schema() for name, parameter in action.parameters.items()}
+        required = frozenset(name for name, parameter in action.parameters.items() if parameter.required)
+        return Parameters(
+            schemas,
+            required,
+            {name: schema["default"] for name, schema in schemas.items() if "default" in schema},
+        )
+
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Json]:
+        """The arguments as the rules see them: whole values of `number` are decimal, defaults are filled in.
+
+        Raises:
+            Refused: they do not fit; the text names the parameter, what was found and what is expected.
+        """
+        if not isinstance(arguments, Mapping):
+            raise Refused("The arguments are no JSON object.")
+        for name in arguments:
+            if name not in self.schemas:
+                raise Refused(self._unknown(name))
+        budget = [MAX_WEIGHT]
+        taken: dict[str, Json] = {**self.defaults}
+        for name, schema in self.schemas.items():
+            if name in arguments:
+                taken[name] = _checked(arguments[name], schema, f"parameter '{name}'", budget)
+            elif name in self.required and name not in self.defaults:
+                raise Refused(
+                    f"The required parameter '{name}' is missing; expected {allowed(schema, [schema])}."
+                )
+        return taken
+
+    def faults(self, at: Path) -> Iterator[Fault]:
+        """What cannot be enforced in the declarations, which stand at `at`."""
+        for name, schema in self.schemas.items():
+            yield from _schema_faults(schema, (*at, name))
+
+    def _unknown(self, name: object) -> str:
+        if not isinstance(name, str):
+            return "The name of a parameter is no text."
+        near = nearest(name, self.schemas)
+        hint = f" Did you mean '{near}'?" if near else ""
+        known = ", ".join(self.schemas)
+        return f"There is no parameter '{name[:60]}'.{hint} " + (
+            f"Parameters: {known}." if known else "It takes none."
+        )
+
+
+def _checked(value: Any, schema: Mapping[str, Json], where: str, budget: list[int], depth: int = 0) -> Json:
+    kind = schema.get("type")
+    result = _plain(value, where, budget, depth)
+    if kind == "integer" and type(result) is float and result.is_integer():
+        result = int(result)
+    if not _is(kind, result) or not _within(result, schema):
+        raise Refused(
+            f"The {where} is {quoted(result)}; expected {allowed(schema, [schema])}{_bounds(schema)}."
+        )
+    if isinstance(result, list) and isinstance(items := schema.get("items"), dict):
+        return [
+            _checked(item, items, f"item {index} of {where}", budget, depth)
+            for index, item in enumerate(result)
+        ]
+    if isinstance(result, dict):
+        return _checked_object(result, schema, where, budget, depth)
+    if kind == "number" and type(result) is int:
+        return float(result)
+    return result
+
+
+def _checked_object(
+    value: dict[str, Json], schema: Mapping[str, Json], where: str, budget: list[int], depth: int
+) -> Json:
+    required, extra = schema.get("required"), schema.get("additionalProperties", True)
+    declared = schema.get("properties")
+    properties = declared if isinstance(declared, dict) else {}
+    for name in required if isinstance(required, list) else ():
+        if name not in value:
+            raise Refused(f"The {where} lacks '{name}'.")
+    checked: dict[str, Json] = {}
+    for name, item in value.items():
+        inner = properties.get(name, extra)
+        if inner is False:
+            raise Refused(f"The {where} has no '{name[:60]}'; it has {', '.join(properties) or 'no keys'}.")
+        shown = f"'{name[:60]}' of {where}"
+        checked[name] = _checked(item, inner, shown, budget, depth) if isinstance(inner, dict) else item
+    return checked
+
+
+def _plain(value: Any, where: str, budget: list[int], depth: int) -> Json:
+    """The value if it is JSON that a record can hold and that is not too large; -0.0 becomes 0.0."""
+    budget[0] -= 1 + (len(value) if type(value) is str else 0)
+    if budget[0] < 0:
+        raise Refused("The arguments are too large.")
+    if depth > MAX_DEPTH:
+        raise Refused(f"The {where} is nested too deeply.")
+    if value is None or type(value) is bool or (type(value) is int and -(2**63) <= value < 2**63):
+        return value
+    if type(value) is float and math.isfinite(value):
+        return value + 0.0
+    if type(value) is str and _encodable(value):
+        return value
+    if type(value) is list:
+        return [_plain(item, where, budget, depth + 1) for item in value]
+    if type(value) is dict and all(type(key) is str and _encodable(key) for key in value):
+        budget[0] -= sum(map(len, value))
+        return {key: _plain(item, where, budget, depth + 1) for key, item in value.items()}
+    raise Refused(f"The {where} holds something that is no plain JSON value.")
+
+
+def _encodable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _is(kind: Json, value: Json) -> bool:
+    match kind:
+        case "string":
+            return type(value) is str
+        case "boolean":
+            return type(value) is bool
+        case "integer":
+            return type(value) is int
+        case "number":
+            return type(value) in (int, float)
+        case "array":
+            return type(value) is list
+        case "object":
+            return type(value) is dict
+    return True
+
+
+_LIMITS: tuple[tuple[str, tuple[type, ...], Callable[[Any, Any], bool]], ...] = (
+    ("minimum", (int, float), lambda value, limit: value >= limit),
+    ("maximum", (int, float), lambda value, limit: value <= limit),
+    ("exclusiveMinimum", (int, float), lambda value, limit: value > limit),
+    ("exclusiveMaximum", (int, float), lambda value, limit: value < limit),
+    ("minLength", (str,), lambda value, limit: len(value) >= limit),
+    ("maxLength", (str,), lambda value, limit: len(value) <= limit),
+    ("minItems", (list,), lambda value, limit: len(value) >= limit),
+    ("maxItems", (list,), lambda value, limit: len(value) <= limit),
+)
+
+
+def _within(value: Json, schema: Mapping[str, Json]) -> bool:
+    choices = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(choices, list) and not any(_same(value, choice) for choice in choices):
+        return False
+    if len(schema) == 1:
+        return True
+    return all(
+        type(value) not in types or fits(value, schema[word])
+        for word, types, fits in _LIMITS
+        if word in schema
+    )
+
+
+def _same(value: Json, choice: Json) -> bool:
+    """Equal as JSON: `true` is not 1."""
+    return value == choice and isinstance(value, bool) == isinstance(choice, bool)
+
+
+def _bounds(schema: Mapping[str, Json]) -> str:
+    """The limits on length, which the wording of files leaves out."""
+    words = {"minLength": "at least {} characters", "maxLength": "at most {} characters"}
+    words |= {"minItems": "at least {} items", "maxItems": "at most {} items"}
+    said = [text.format(schema[word]) for word, text in words.items() if word in schema]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _schema_faults(schema: Mapping[str, Json], at: Path) -> Iterator[Fault]:
+    kind = schema.get("type")
+    if "type" in schema and (not isinstance(kind, str) or kind not in _WORDS):
+        yield Fault((*at, "type"), f"the type {kind!r}", f"one of {', '.join(_WORDS)}")
+        return
+    for word, value in schema.items():
+        path = (*at, word)
+        if word in _UNENFORCED:
+            words = f"{_words_for(kind)}; or a rule in `requires`"
+            yield Fault(path, f"{word!r} would not be enforced", words, key=True)
+        elif word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+            if type(value) not in (int, float):
+                yield Fault(path, quoted(value), "a number")
+        elif word in ("minLength", "maxLength", "minItems", "maxItems"):
+            if type(value) is not int or value < 0:
+                yield Fault(path, quoted(value), "a whole number of at least 0")
+        elif word == "enum" and (not isinstance(value, list) or not value):
+            yield Fault(path, quoted(value), "a list with at least one item")
+        elif word == "required" and not (
+            isinstance(value, list) and all(isinstance(name, str) for name in value)
+        ):
+            yield Fault(path, quoted(value), "a list of names")
+        elif word in ("items", "properties", "additionalProperties"):
+            yield from _inner_faults(word, value, path)
+    if "default" in schema:
+        yield from _default_faults(schema, (*at, "default"))
+
+
+def _inner_faults(word: str, value: Json, at: Path) -> Iterator[Fault]:
+    if word == "additionalProperties" and isinstance(value, bool):
+        return
+    if not isinstance(value, dict):
+        yield Fault(at, quoted(value), "a mapping")
+    elif word == "properties":
+        for name, schema in value.items():
+            if isinstance(schema, dict):
+                yield from _schema_faults(schema, (*at, name))
+            else:
+                yield Fault((*at, name), quoted(schema), "a mapping")
+    else:
+        yield from _schema_faults(value, at)
+
+
+def _default_faults(schema: Mapping[str, Json], at: Path) -> Iterator[Fault]:
+    try:
+        _checked(schema["default"], schema, "default", [MAX_WEIGHT])
+    except Refused:
+        yield Fault(at, quoted(schema["default"]), allowed(schema, [schema]))
+    except (TypeError, AttributeError):
+        return  # another fault of this schema, which is named already
+
+
+def _words_for(kind: object) -> str:
+    own = _WORDS.get(kind, ()) if isinstance(kind, str) else tuple(_ENFORCED)
+    return ", ".join(("enum", "default", *own))

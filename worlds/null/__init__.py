@@ -1,0 +1,1 @@
+"""The null world: a template, and the floor of benchmarks."""
