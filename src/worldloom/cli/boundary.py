@@ -27,20 +27,19 @@ _PROBLEMS = 20  # of a faulty file or folder; who has mended so many will run it
 class CommandLine(TyperGroup):
     """The root of all commands. A command returns its exit code; None is 0."""
 
-    def main(
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
-    ) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *place: Any, **extra: Any) -> NoReturn:
+        """Run the command that the arguments name, and end the process with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
         own = words[: words.index("--")] if "--" in words else words
         debug = DEBUG in own
         if debug:
             words.remove(DEBUG)
-        for stream in (sys.stdout, sys.stderr):  # what an encoding lacks is spelt out, where it would be an error
+        for stream in (sys.stdout, sys.stderr):  # what an encoding lacks is spelt out and is no error
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         try:
             with _diagnostics():
-                code = super().main(words, prog_name, **{**extra, "standalone_mode": False})
+                code = super().main(words, *place, **{**extra, "standalone_mode": False})
                 sys.stdout.flush()
         except BrokenPipeError:
             code = _unread()
@@ -48,7 +47,7 @@ class CommandLine(TyperGroup):
             code = told(error, debug)
         sys.exit(code if isinstance(code, int) else 0)
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run a command; a broken pipe and Ctrl-C are handled here, before typer answers in its own way."""
         try:
             return super().invoke(ctx)

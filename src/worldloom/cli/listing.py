@@ -54,7 +54,9 @@ def list_runs(*, place: Path | None, as_json: bool) -> None:
         episodes = f"{run.ended:,}" if run.ended == run.episodes else f"{run.ended:,} of {run.episodes:,}"
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else None
         state = f"{run.status}: {run.problem}" if run.problem else run.status
-        made.add_row(*(cell(value) for value in (run.name, run.title, run.contestant, episodes, state, begun)))
+        made.add_row(
+            *(cell(value) for value in (run.name, run.title, run.contestant, episodes, state, begun))
+        )
     stdout().print(made)
     say(stdout(), f"Look closer: {command('runs', 'show', 'last')}", wrap=False)
 
@@ -116,7 +118,11 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
     screen.print(made)
     if len(result.episodes) > _EPISODES:
         rest = len(result.episodes) - _EPISODES
-        say(screen, f"… and {rest:,} more: {command('runs', 'export', result.folder, '--format', 'csv')}", wrap=False)
+        say(
+            screen,
+            f"… and {rest:,} more: {command('runs', 'export', result.folder, '--format', 'csv')}",
+            wrap=False,
+        )
 
 
 def _is_written(folder: Path) -> bool:

@@ -50,7 +50,9 @@ def find_run(name: str, given: Path | None) -> Path:
         raise UsageError(f"{len(begun)} runs in {place} begin with {name!r}: {_few(begun)}")
     close = nearest(name, names)
     meant = f"; did you mean {close!r}?" if close else ""
-    raise UsageError(f"no run {name!r} in {place}{meant}\n  allowed: the path of a run, {LAST}, {_few(list(names))}")
+    raise UsageError(
+        f"no run {name!r} in {place}{meant}\n  allowed: the path of a run, {LAST}, {_few(list(names))}"
+    )
 
 
 def _few(names: list[str]) -> str:

@@ -103,7 +103,11 @@ async def _lines(screen: Console, executor: Executor, tally: Tally) -> None:
 
 def line(tally: Tally, executor: Executor) -> str:
     """How far the run has come, in one line."""
-    parts = [f"{tally.ended:,} of {tally.total:,} episodes", tally.so_far(executor.active), _state(tally, executor)]
+    parts = [
+        f"{tally.ended:,} of {tally.total:,} episodes",
+        tally.so_far(executor.active),
+        _state(tally, executor),
+    ]
     return "; ".join(part for part in parts if part)
 
 

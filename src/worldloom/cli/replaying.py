@@ -63,13 +63,25 @@ def _print(folder: Path, found: list[Replayed], findings: list[Replayed]) -> Non
     screen = stdout()
     for one in findings[:_FINDINGS]:
         row = one.episode
-        say(screen, f"episode {row.row}: {row.scenario}, {row.cast_name}, seed {row.seed}", "bold red", wrap=False)
+        say(
+            screen,
+            f"episode {row.row}: {row.scenario}, {row.cast_name}, seed {row.seed}",
+            "bold red",
+            wrap=False,
+        )
         say(screen, str(one.problem), wrap=False)
     if len(findings) > _FINDINGS:
         say(screen, f"… and {len(findings) - _FINDINGS:,} more; --json shows all")
     if not found:
         say(screen, f"Nothing to replay: no episode of {folder} has ended.", wrap=False)
     elif findings:
-        say(screen, f"{len(findings):,} of {len(found):,} episodes are not reproduced: {folder}", "red", wrap=False)
+        say(
+            screen,
+            f"{len(findings):,} of {len(found):,} episodes are not reproduced: {folder}",
+            "red",
+            wrap=False,
+        )
     else:
-        say(screen, f"All {len(found):,} episodes are reproduced byte for byte: {folder}", "green", wrap=False)
+        say(
+            screen, f"All {len(found):,} episodes are reproduced byte for byte: {folder}", "green", wrap=False
+        )

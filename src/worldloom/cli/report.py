@@ -91,7 +91,7 @@ def _estimate(found: Estimate | None, style: str, *, wide: bool) -> Text:
 
 def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
     if any(line.metrics for line in lines):
-        yield "Metrics are means over scenarios with 95 % bootstrap intervals; steps and tokens are means over episodes."
+        yield "Metrics: means over scenarios with 95 % bootstrap intervals. Steps and tokens: means over episodes."
     reasons = [f"{reason} {count:,} ({_meaning(reason)})" for reason, count in result.reasons().items()]
     if reasons:
         yield f"Ended: {'; '.join(reasons)}."

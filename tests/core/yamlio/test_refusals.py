@@ -3,7 +3,7 @@
 import pytest
 
 from worldloom.core.errors import DocumentError
-from worldloom.core.yamlio import MAX_BYTES, parse
+from worldloom.core.yamlio import MAX_BYTES, parse, reader
 from worldloom.core.yamlio.reader import MAX_ALIAS_WEIGHT, MAX_DEPTH, MAX_PROBLEMS
 
 
@@ -173,6 +173,12 @@ def test_aliases_cannot_nest_deeper_than_lists():
     text = "a0: &a0 []\n" + "".join(f"a{i}: &a{i} {'[' * half}*a{i - 1}{']' * half}\n" for i in range(1, 10))
     (problem,) = refused(text)
     assert "too large" in problem.found
+
+
+def test_the_number_of_values_is_bounded(monkeypatch):
+    monkeypatch.setattr(reader, "MAX_VALUES", 100)
+    (problem,) = refused(f"a: [{'1, ' * 200}]\n")
+    assert problem.found == "too many values"
 
 
 def test_a_plain_alias_is_a_copy():

@@ -1,0 +1,271 @@
+"""The commands, their options and their help. What they do is imported on use: it brings numpy, graphs and models."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+import worldloom
+from worldloom.cli.boundary import CommandLine
+from worldloom.cli.terminal import visible
+from worldloom.core.errors import WorldloomError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and everything else on stderr.")]
+RunsDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--runs-dir",
+        metavar="DIR",
+        envvar="WORLDLOOM_RUNS_DIR",
+        help="Folder of the records. Default: the project's, else runs.",
+        show_default=False,
+    ),
+]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Folder of a run, its name or the start of its name, or `last`.",
+        show_default=False,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        envvar="WORLDLOOM_MODEL",
+        help="Model of the agent llm: embedded, embedded:FILE.gguf, hosted_vllm/NAME with a base URL, PROVIDER/NAME. "
+        "Default: the project's, else embedded.",
+        show_default=False,
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="WORLDLOOM_BASE_URL",
+        help="Root of the OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1.",
+        show_default=False,
+    ),
+]
+Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Episodes at a time.")]
+
+_PLAIN: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "invoke_without_command": True,
+}
+
+app = typer.Typer(
+    name="worldloom",
+    cls=CommandLine,
+    help="Agents in worlds written as YAML, on models you serve yourself, with a record that can be replayed.",
+    epilog="First steps: `worldloom doctor`, `worldloom run`, `worldloom init`. "
+    "Exit codes: 0 done, 1 failed, 2 wrong use, 130 interrupted.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    **_PLAIN,
+)
+runs = typer.Typer(help="Look at runs and take them elsewhere.", **_PLAIN)
+models = typer.Typer(help="The small models that run inside the process.", **_PLAIN)
+app.add_typer(runs, name="runs")
+app.add_typer(models, name="models")
+
+
+class RunCommand(TyperCommand):
+    """Adds to the help of `run` which agents and suites there are; only then are their cards read."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        super().format_help(ctx, formatter)
+        from worldloom.cli.rooms import choices  # noqa: PLC0415 (brings pydantic)
+
+        try:
+            for heading, entries in choices():
+                if entries:
+                    with formatter.section(heading):
+                        formatter.write_dl([(visible(name), visible(summary)) for name, summary in entries])
+        except WorldloomError:  # a faulty project file must not stop help; `run` will say what is wrong
+            return
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"worldloom {worldloom.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error came from; anywhere on the line.")
+    ] = False,
+) -> None:
+    _help_if_alone(ctx)
+
+
+@runs.callback()
+@models.callback()
+def _group(ctx: typer.Context) -> None:
+    _help_if_alone(ctx)
+
+
+def _help_if_alone(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command(cls=RunCommand)
+def run(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", help="Scenario files, suite files, folders of them.", show_default=False
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A suite of the library. Without PATH: starter.")
+    ] = None,
+    agent: Annotated[str, typer.Option(metavar="NAME[:ARGUMENT]", help="Who plays; see below.")] = "llm",
+    model: Model = None,
+    base_url: BaseUrl = None,
+    epochs: Annotated[int, typer.Option(min=1, metavar="N", help="How often each scenario is played.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of the first epoch; the next has one more.")
+    ] = 0,
+    concurrency: Concurrency = 8,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Actions in an episode. Default: 50, and 10 for the suite starter.",
+            show_default=False,
+        ),
+    ] = None,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> int:
+    """Play scenarios and show how the agent did.
+
+    Beside it stand the floor and the ceiling: the scenario's own literal and careful paths. Everything is recorded;
+    Ctrl-C ends a run cleanly, and `resume` goes on with it. Exits with 0 when the run came to its end, whatever the
+    score.
+    """
+    from worldloom.cli import running  # noqa: PLC0415 (brings numpy)
+
+    wanted = running.Wanted(suite, agent, model, base_url, epochs, seed, max_steps)
+    return running.run(paths or (), wanted, concurrency=concurrency, place=runs_dir, as_json=as_json)
+
+
+@app.command(short_help="Play what a run has left.")
+def resume(
+    run: RunName, concurrency: Concurrency = 8, runs_dir: RunsDir = None, as_json: AsJson = False
+) -> int:
+    """Play what a run has left after Ctrl-C or a crash; episodes that have ended are kept."""
+    from worldloom.cli import running  # noqa: PLC0415 (brings numpy)
+
+    return running.resume(run, concurrency=concurrency, place=runs_dir, as_json=as_json)
+
+
+@app.command(short_help="Is a run reproduced from its record?")
+def replay(
+    run: RunName, concurrency: Concurrency = 8, runs_dir: RunsDir = None, as_json: AsJson = False
+) -> int:
+    """Play a run again from its record alone, asking no model, and compare byte for byte.
+
+    Exits with 1 if an episode is not reproduced, and shows the first key that differs.
+    """
+    from worldloom.cli import replaying  # noqa: PLC0415 (brings numpy)
+
+    return replaying.replay(run, concurrency=concurrency, place=runs_dir, as_json=as_json)
+
+
+@runs.command("list")
+def list_runs(runs_dir: RunsDir = None, as_json: AsJson = False) -> None:
+    """List the runs, the newest last."""
+    from worldloom.cli import listing  # noqa: PLC0415 (brings numpy)
+
+    listing.list_runs(place=runs_dir, as_json=as_json)
+
+
+@runs.command("show")
+def show_run(run: RunName, runs_dir: RunsDir = None, as_json: AsJson = False) -> None:
+    """Show the table of a run and its episodes."""
+    from worldloom.cli import listing  # noqa: PLC0415 (brings numpy)
+
+    listing.show_run(run, place=runs_dir, as_json=as_json)
+
+
+@runs.command("export")
+def export_run(
+    run: RunName,
+    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="json or csv.")] = "json",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A new file. Default: stdout.", show_default=False
+        ),
+    ] = None,
+    runs_dir: RunsDir = None,
+) -> None:
+    """Write a run as a file that other programs read."""
+    from worldloom.cli import exporting  # noqa: PLC0415 (brings numpy)
+
+    exporting.export_run(run, format=format, output=output, place=runs_dir)
+
+
+@models.command("list")
+def list_models(
+    verify: Annotated[bool, typer.Option("--verify", help="Check the SHA-256 of what is here.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """List the models that can be pulled, and those that are here."""
+    from worldloom.cli import models as catalogue  # noqa: PLC0415 (brings what opens models)
+
+    return catalogue.list_models(check=verify, as_json=as_json)
+
+
+@models.command("pull")
+def pull_model(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A model of the list.")] = "smollm2",
+) -> None:
+    """Pull the weights of a model and check them."""
+    from worldloom.cli import models as catalogue  # noqa: PLC0415 (brings what opens models)
+
+    catalogue.pull_model(name)
+
+
+@app.command()
+def rooms(as_json: AsJson = False) -> None:
+    """List worlds, graphs and agents."""
+    from worldloom.cli import rooms as found  # noqa: PLC0415 (brings pydantic)
+
+    found.list_rooms(as_json=as_json)
+
+
+@app.command(short_help="Is everything there? What to do next.")
+def doctor(model: Model = None, base_url: BaseUrl = None, as_json: AsJson = False) -> int:
+    """Look whether everything is there: packages, weights, project file, models and their servers.
+
+    Exits with 1 if something is in the way, and says what to do next.
+    """
+    from worldloom.cli import doctor as doctors  # noqa: PLC0415 (brings numpy)
+
+    return doctors.doctor(model=model, base_url=base_url, as_json=as_json)
+
+
+@app.command(short_help="Write a project file and a first scenario.")
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where; it is made if it is not there.")
+    ] = Path(),
+) -> None:
+    """Write a project file, an example scenario and the schema for editors. Overwrites nothing."""
+    from worldloom.cli import starting  # noqa: PLC0415 (brings pydantic)
+
+    starting.init(folder)
