@@ -63,16 +63,15 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
             for fact in transition.facts:
                 ctx.emit("stepped.1", fact)
         ctx.usage.steps += 1
+        update["steps"] = state.get("steps", 0) + 1
         update["failing"] = _failing(state.get("failing", ("", 0)), move, feedback)
-        update["ended"] = _over(ctx, update["failing"], decision.action is None)
+        update["ended"] = _over(ctx, update, decision.action is None)
         return update
 
     graph = StateGraph(State, context_schema=Context)
-    graph.add_node("agent", house_node(decide))
-    graph.add_node("world", house_node(step))
+    graph.add_node("agent", house_node(decide, then="world"), destinations=("world", END))
+    graph.add_node("world", house_node(step, then="agent"), destinations=("agent", END))
     graph.add_edge(START, "agent")
-    graph.add_conditional_edges("agent", lambda state: END if state.get("ended") else "world", ["world", END])
-    graph.add_conditional_edges("world", lambda state: END if state.get("ended") else "agent", ["agent", END])
     return graph.compile()
 
 
@@ -83,9 +82,9 @@ def _failing(before: tuple[str, int], move: str, feedback: Feedback) -> tuple[st
     return (failure, before[1] + 1 if before[0] == failure else 1)
 
 
-def _over(ctx: Context, failing: tuple[str, int], unusable: bool) -> End | None:
-    if failing[1] >= ctx.limits.repeats:
+def _over(ctx: Context, after: State, unusable: bool) -> End | None:
+    if after["failing"][1] >= ctx.limits.repeats:
         return End("invalid_replies" if unusable else "repeat_limit", key=ctx.here)
-    if ctx.usage.steps >= ctx.limits.steps:
+    if after["steps"] >= ctx.limits.steps:
         return End("step_limit", key=ctx.here)
     return None

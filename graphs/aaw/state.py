@@ -13,6 +13,7 @@ class State(HouseState, TypedDict, total=False):
     world: the world's state, an immutable value.
     memo: what the agent wants back at its next turn.
     decision: what the agent decided in this turn.
+    steps: turns taken so far, those without a usable reply included.
     heard: what the agent is told instead of the world's feedback, after a turn without a usable reply.
     failing: the last failing move and how often it has failed in a row.
     """
@@ -20,5 +21,6 @@ class State(HouseState, TypedDict, total=False):
     world: Any
     memo: Json
     decision: Decision
+    steps: int
     heard: Feedback | None
     failing: tuple[str, int]

@@ -33,13 +33,12 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
             return {"ended": End("completed", key=ctx.here)}
         ctx.usage.steps += 1
         transition = await world.step(place, {"agent": decision.action}, ctx)
-        over = End("step_limit", key=ctx.here) if ctx.usage.steps >= ctx.limits.steps else None
+        over = End("step_limit", key=ctx.here) if transition.state.step >= ctx.limits.steps else None
         return {"world": transition.state, "memo": decision.memo, "ended": over}
 
     graph = StateGraph(State, context_schema=Context)
-    graph.add_node("turn", house_node(turn))
+    graph.add_node("turn", house_node(turn, then="turn"), destinations=("turn", END))
     graph.add_edge(START, "turn")
-    graph.add_conditional_edges("turn", lambda state: END if state.get("ended") else "turn", ["turn", END])
     return graph.compile()
 
 

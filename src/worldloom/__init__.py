@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from worldloom.api import build_graph, load_scenario, replay, resume, run
+    from worldloom.api.result import RunResult
     from worldloom.core.errors import (
         Divergence,
         DocumentError,
@@ -20,13 +21,20 @@ if TYPE_CHECKING:
         UsageError,
         WorldloomError,
     )
+    from worldloom.core.scenario import Scenario
+    from worldloom.runs.context import Context
+    from worldloom.runs.limits import Limits
 
     __version__: str
 
 __all__ = [
+    "Context",
     "Divergence",
     "DocumentError",
+    "Limits",
     "ModelError",
+    "RunResult",
+    "Scenario",
     "ToolError",
     "UsageError",
     "WorldloomError",
@@ -39,9 +47,13 @@ __all__ = [
 ]
 
 _WHERE = {
+    "Context": "worldloom.runs.context:Context",
     "Divergence": "worldloom.core.errors:Divergence",
     "DocumentError": "worldloom.core.errors:DocumentError",
+    "Limits": "worldloom.runs.limits:Limits",
     "ModelError": "worldloom.core.errors:ModelError",
+    "RunResult": "worldloom.api.result:RunResult",
+    "Scenario": "worldloom.core.scenario:Scenario",
     "ToolError": "worldloom.core.errors:ToolError",
     "UsageError": "worldloom.core.errors:UsageError",
     "WorldloomError": "worldloom.core.errors:WorldloomError",

@@ -62,12 +62,16 @@ async def select(state: State, ctx: Context) -> State:
     return {"beam": [cell for _, cell in best], "depth": depth}
 
 
-def fan_out(state: State) -> list[Send] | str:
+async def fan_out(state: State) -> list[Send] | str:
     return (
         END
         if state.get("ended")
         else [Send("expand", {"cell": cell}) for cell in state.get("beam", [(0, 0)])]
     )
+
+
+async def fan_in(state: State) -> str:
+    return END if state.get("ended") else "select"
 
 
 worth = StateGraph(Worth, context_schema=Context)
@@ -81,9 +85,7 @@ def trial() -> Trial:
     graph.add_node("expand", house_node(expand))
     graph.add_node("select", house_node(select))
     graph.add_conditional_edges(START, fan_out, ["expand", END])
-    graph.add_conditional_edges(
-        "expand", lambda state: END if state.get("ended") else "select", ["select", END]
-    )
+    graph.add_conditional_edges("expand", fan_in, ["select", END])
     graph.add_conditional_edges("select", fan_out, ["expand", END])
     program = GraphProgram("beam", graph.compile())
     return Trial(lambda: program, lambda: {"judge": TalkingModel()})

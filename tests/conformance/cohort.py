@@ -42,8 +42,7 @@ async def play_round(state: State, ctx: Context) -> State:
 
 def trial() -> Trial:
     graph = StateGraph(State, context_schema=Context)
-    graph.add_node("round", house_node(play_round))
+    graph.add_node("round", house_node(play_round, then="round"), destinations=("round", END))
     graph.add_edge(START, "round")
-    graph.add_conditional_edges("round", lambda state: END if state.get("ended") else "round", ["round", END])
     program = GraphProgram("cohort", graph.compile())
     return Trial(lambda: program, lambda: {"agent": TalkingModel()})

@@ -42,10 +42,8 @@ async def act(state: State, ctx: Context) -> State:
 
 def trial() -> Trial:
     graph = StateGraph(State, context_schema=Context)
-    graph.add_node("decide", house_node(decide))
-    graph.add_node("act", house_node(act))
+    graph.add_node("decide", house_node(decide, then="act"), destinations=("act", END))
+    graph.add_node("act", house_node(act, then="decide"), destinations=("decide", END))
     graph.add_edge(START, "decide")
-    graph.add_conditional_edges("decide", lambda state: END if state.get("ended") else "act", ["act", END])
-    graph.add_conditional_edges("act", lambda state: END if state.get("ended") else "decide", ["decide", END])
     program = GraphProgram("solo", graph.compile())
     return Trial(lambda: program, lambda: {"agent": TalkingModel()})

@@ -120,7 +120,7 @@ def _effect(effect: Effect, at: Path, names: Names, reading: Reading) -> Compile
         place, value = (*at, kind, path), getattr(effect, kind)[path]
         target, sample = _target(path, place, names, reading)
         inner = {**names, "item": None} if any(isinstance(step, Selector) for step in target.steps) else names
-        if kind != "set" and sample is not _UNKNOWN and not isinstance(sample, list):
+        if kind != "set" and sample is not _UNKNOWN and not isinstance(sample, list | None):
             reading.problem(place, f"{path} is no list", "the path of a list", key=True)
         if kind == "remove":
             changes.append(

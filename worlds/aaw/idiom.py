@@ -172,6 +172,10 @@ class _Reader:
             if kind == "word":
                 return _Literal(_LITERALS[text])
             return _Literal(text[1:-1] if kind == "text" else _number(text))
+        start = self._next
+        if len(self._dotted()) == 1 and self._token != ("sign", "["):
+            raise Unread(f"{text!r} could be a property or a text without quotes")
+        self._next = start
         return self._path()
 
     def _number(self) -> float:

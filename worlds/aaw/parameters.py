@@ -87,14 +87,13 @@ class Parameters:
             yield from _schema_faults(schema, (*at, name))
 
     def _unknown(self, name: object) -> str:
-        if not isinstance(name, str):
-            return "The name of a parameter is no text."
+        if not isinstance(name, str) or not _encodable(name):
+            return "The name of a parameter is no plain text."
         near = nearest(name, self.schemas)
         hint = f" Did you mean '{near}'?" if near else ""
         known = ", ".join(self.schemas)
-        return f"There is no parameter '{name[:60]}'.{hint} " + (
-            f"Parameters: {known}." if known else "It takes none."
-        )
+        parameters = f"Parameters: {known}." if known else "It takes none."
+        return f"There is no parameter '{name[:60]}'.{hint} {parameters}"
 
 
 def _checked(value: Any, schema: Mapping[str, Json], where: str, budget: list[int], depth: int = 0) -> Json:

@@ -101,13 +101,14 @@ def _packages(distribution: importlib.metadata.Distribution) -> Iterator[Check]:
         name = re.split(r"[^A-Za-z0-9._-]", line)[0]
         only_for = re.search(r"extra *== *['\"]([^'\"]+)", line)
         needed.setdefault(only_for[1] if only_for else "", []).append(name)
+    needed.pop("dev", None)  # of no use to who runs things
     for extra, names in needed.items():
         versions = {name: _version(name) for name in names}
         missing = [name for name, version in versions.items() if version is None]
         title = f"extra {extra}" if extra else "packages"
         if not missing:
             yield Check(title, "ok", ", ".join(f"{name} {version}" for name, version in versions.items()))
-        elif extra != "dev":
+        else:
             told = f"pip install 'worldloom[{extra}]'" if extra else "pip install worldloom"
             yield Check(title, "note" if extra else "bad", f"not installed: {', '.join(missing)}", told)
 

@@ -11,7 +11,7 @@ from worldloom.api.cast import CastSpec
 from worldloom.api.result import RunResult
 from worldloom.cli.locating import find_run, run_folders, runs_place
 from worldloom.cli.report import command, print_report
-from worldloom.cli.terminal import cell, put_json, say, stderr, stdout, table
+from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import WorldloomError
 from worldloom.runs.store import RunStore
 
@@ -120,7 +120,7 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
         rest = len(result.episodes) - _EPISODES
         say(
             screen,
-            f"… and {rest:,} more: {command('runs', 'export', result.folder, '--format', 'csv')}",
+            f"… and {rest:,} more: {command('runs', 'export', near(result.folder), '--format', 'csv')}",
             wrap=False,
         )
 

@@ -17,7 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from worldloom.cli.terminal import say, visible
+from worldloom.cli.terminal import near, say, visible
 from worldloom.runs.episode import Episode
 from worldloom.runs.executor import Executor
 from worldloom.runs.store import EpisodeRow, Score
@@ -76,7 +76,7 @@ class Progress:
 
         executor.on_end = on_end
         with contextlib.suppress(BrokenPipeError):
-            say(self.screen, f"recording {len(rows):,} episodes in {self.folder}", "dim", wrap=False)
+            say(self.screen, f"recording {len(rows):,} episodes in {near(self.folder)}", "dim", wrap=False)
             if self.screen.is_terminal:
                 await _bar(self.screen, executor, tally)
             else:

@@ -8,7 +8,7 @@ from worldloom.api import playing
 from worldloom.api.playing import Replayed
 from worldloom.cli.boundary import FAILED
 from worldloom.cli.locating import find_run
-from worldloom.cli.terminal import put_json, say, stderr, stdout
+from worldloom.cli.terminal import near, put_json, say, stderr, stdout
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 
@@ -73,15 +73,18 @@ def _print(folder: Path, found: list[Replayed], findings: list[Replayed]) -> Non
     if len(findings) > _FINDINGS:
         say(screen, f"… and {len(findings) - _FINDINGS:,} more; --json shows all")
     if not found:
-        say(screen, f"Nothing to replay: no episode of {folder} has ended.", wrap=False)
+        say(screen, f"Nothing to replay: no episode of {near(folder)} has ended.", wrap=False)
     elif findings:
         say(
             screen,
-            f"{len(findings):,} of {len(found):,} episodes are not reproduced: {folder}",
+            f"{len(findings):,} of {len(found):,} episodes are not reproduced: {near(folder)}",
             "red",
             wrap=False,
         )
     else:
         say(
-            screen, f"All {len(found):,} episodes are reproduced byte for byte: {folder}", "green", wrap=False
+            screen,
+            f"All {len(found):,} episodes are reproduced byte for byte: {near(folder)}",
+            "green",
+            wrap=False,
         )

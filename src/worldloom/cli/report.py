@@ -12,7 +12,7 @@ from rich.text import Text
 
 from worldloom.api.result import Line, RunResult
 from worldloom.cli.pulling import weights_of
-from worldloom.cli.terminal import cell, say, table
+from worldloom.cli.terminal import cell, near, say, table
 from worldloom.models.weights import CATALOGUE
 from worldloom.runs.ending import REASONS
 from worldloom.runs.statistics import Estimate
@@ -32,10 +32,11 @@ def print_report(screen: Console, result: RunResult) -> None:
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
     say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")
     lines = result.lines()
-    made = _table(result, lines, wide=True)
+    made = _wide_table(result, lines)
     if Measurement.get(screen, screen.options.update(width=10_000), made).maximum > screen.width:
-        made = _table(result, lines, wide=False)
+        made = _narrow_table(result, lines)
     screen.print(made)
+    screen.print()
     for text in _remarks(result, manifest, lines):
         say(screen, text)
     _next_steps(screen, result)
@@ -46,30 +47,51 @@ def command(*words: str | Path) -> str:
     return shlex.join(["worldloom", *(str(word) for word in words)])
 
 
-def _table(result: RunResult, lines: list[Line], *, wide: bool) -> Table:
-    metrics = list(dict.fromkeys(name for line in lines for name in line.metrics))
-    unscored = any(found.unscored for line in lines for found in line.metrics.values())
+def _metrics(lines: list[Line]) -> list[str]:
+    return list(dict.fromkeys(name for line in lines for name in line.metrics))
+
+
+def _wide_table(result: RunResult, lines: list[Line]) -> Table:
+    """A column for everything."""
+    metrics, unscored = _metrics(lines), any(_unscored(line) for line in lines)
     numbers = ["episodes", *metrics, "steps", "tokens", "failed", *(["unscored"] if unscored else [])]
     made = table("", *numbers, right=numbers)
-    last = lines[-1].cast_name if lines else ""
-    for line in lines:
-        style = "bold" if line.cast_name == last and line.category is None else ""
-        values: list[Text] = [cell(_name(line, last), style), cell(_episodes(result, line), style)]
-        values += [_estimate(line.metrics.get(name), style, wide=wide) for name in metrics]
-        values += [cell(None if mean is None else f"{mean:,.1f}", style) for mean in (line.steps,)]
-        values += [cell(None if mean is None else f"{mean:,.0f}", style) for mean in (line.tokens,)]
+    for line, name, style in _named(lines):
+        values = [cell(name, style), cell(_episodes(result, line), style)]
+        values += [_estimate(line.metrics.get(metric), style) for metric in metrics]
+        values += [cell(_mean(line.steps, 1), style), cell(_mean(line.tokens, 0), style)]
         values.append(cell(line.failed, "red" if line.failed else style))
-        if unscored:
-            values.append(cell(max((found.unscored for found in line.metrics.values()), default=0), style))
-        made.add_row(*values)
+        made.add_row(*values, *([cell(_unscored(line), style)] if unscored else []))
     return made
 
 
-def _name(line: Line, last: str) -> str:
-    if line.category is not None:
-        return f"  {line.category or '(no category)'}"
-    role = ROLES.get(line.cast_name)
-    return f"{line.cast_name} ({role})" if role and line.cast_name != last else line.cast_name
+def _narrow_table(result: RunResult, lines: list[Line]) -> Table:
+    """Intervals below their means, and what is rarely asked below what is often asked."""
+    metrics = _metrics(lines)
+    numbers = ["episodes", *metrics, "steps\ntokens"]
+    made = table("", *numbers, right=numbers, dense=True)
+    for line, name, style in _named(lines):
+        episodes = cell(_episodes(result, line), style)
+        if line.failed:
+            episodes.append(f"\n{line.failed:,} failed", "red")
+        if _unscored(line):
+            episodes.append(f"\n{_unscored(line):,} unscored", "")
+        values = [_estimate(line.metrics.get(metric), style, between="\n") for metric in metrics]
+        spent = f"{_mean(line.steps, 1) or '–'}\n{_mean(line.tokens, 0) or '–'}"
+        made.add_row(cell(name, style), episodes, *values, cell(spent, style))
+    return made
+
+
+def _named(lines: list[Line]) -> Iterator[tuple[Line, str, str]]:
+    """Each line with its name and style; the contestant, who comes last, is marked."""
+    last = lines[-1].cast_name if lines else ""
+    for line in lines:
+        if line.category is not None:
+            yield line, f" {line.category or '(no category)'}", ""
+        elif line.cast_name in ROLES and line.cast_name != last:
+            yield line, f"{line.cast_name} ({ROLES[line.cast_name]})", ""
+        else:
+            yield line, line.cast_name, "bold" if line.cast_name == last else ""
 
 
 def _episodes(result: RunResult, line: Line) -> str:
@@ -82,11 +104,21 @@ def _episodes(result: RunResult, line: Line) -> str:
     return f"{ended:,}" if ended == line.episodes else f"{ended:,} of {line.episodes:,}"
 
 
-def _estimate(found: Estimate | None, style: str, *, wide: bool) -> Text:
+def _unscored(line: Line) -> int:
+    return max((found.unscored for found in line.metrics.values()), default=0)
+
+
+def _mean(value: float | None, digits: int) -> str | None:
+    return None if value is None else f"{value:,.{digits}f}"
+
+
+def _estimate(found: Estimate | None, style: str, between: str = " ") -> Text:
     if found is None or found.mean is None:
         return cell(None)
     shown = Text(f"{found.mean:.2f}", style)
-    return shown.append(f"{' ' if wide else chr(10)}[{found.low:.2f}, {found.high:.2f}]", "dim")
+    if found.low is not None:
+        shown.append(f"{between}[{found.low:.2f}, {found.high:.2f}]", "dim")
+    return shown
 
 
 def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
@@ -134,8 +166,8 @@ def _limits(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _next_steps(screen: Console, result: RunResult) -> None:
-    say(screen, f"Record: {result.folder}", wrap=False)
+    say(screen, f"Record: {near(result.folder)}", wrap=False)
     if result.status != "completed":
-        say(screen, f"Resume: {command('resume', result.folder)}", wrap=False)
-    say(screen, f"Replay: {command('replay', result.folder)}", wrap=False)
-    say(screen, f"Look closer: {command('runs', 'show', result.folder)}", wrap=False)
+        say(screen, f"Resume: {command('resume', near(result.folder))}", wrap=False)
+    say(screen, f"Replay: {command('replay', near(result.folder))}", wrap=False)
+    say(screen, f"Look closer: {command('runs', 'show', near(result.folder))}", wrap=False)

@@ -18,7 +18,7 @@ from worldloom.cli.locating import find_run, runs_place
 from worldloom.cli.progress import Progress
 from worldloom.cli.pulling import have_weights
 from worldloom.cli.report import command, print_report
-from worldloom.cli.terminal import put_json, say, stderr, stdout
+from worldloom.cli.terminal import near, put_json, say, stderr, stdout
 from worldloom.core.errors import WorldloomError
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
@@ -78,7 +78,7 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     registry = Registry.discover(find_project(Path.cwd()))
     store = RunStore(folder)
     if all(row.status == "ended" for row in store.episodes()):
-        say(stderr(), f"nothing is left to play in {folder}")
+        say(stderr(), f"nothing is left to play in {near(folder)}")
     else:
         have_weights(CastSpec.from_json(store.value("manifest")["contestant"]).models.values())
     store.close()
@@ -93,7 +93,7 @@ def _play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_jso
         result = asyncio.run(begin(progress))
     except (WorldloomError, KeyboardInterrupt) as error:
         if progress.folder is not None:
-            error.add_note(f"what was played is kept; go on with: {command('resume', progress.folder)}")
+            error.add_note(f"what was played is kept; go on with: {command('resume', near(progress.folder))}")
         raise
     if as_json:
         put_json(result.to_json())

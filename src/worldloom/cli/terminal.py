@@ -9,6 +9,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.box import SIMPLE_HEAD
@@ -76,12 +77,19 @@ def cell(value: object, style: str = "") -> Text:
     return Text(visible(str(value), lines=True), style)
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """An empty table; the columns named in `right` hold numbers."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+def table(*columns: str, right: Sequence[str] = (), dense: bool = False) -> Table:
+    """An empty table; the columns named in `right` hold numbers. A dense one has one blank between columns."""
+    gap = (0, 0 if dense else 1, 0, 0)  # the box adds a blank of its own
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=gap, pad_edge=False, header_style="bold")
     for name in columns:
         made.add_column(cell(name), justify="right" if name in right else "left", overflow="fold")
     return made
+
+
+def near(path: Path) -> Path:
+    """A path as short as it can be typed here: relative if it lies below the working directory."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
 
 
 def put_json(value: Any) -> None:

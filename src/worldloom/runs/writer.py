@@ -9,6 +9,8 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from worldloom.core.canonical import canonical
@@ -115,11 +117,8 @@ class Writer:
     def _write(self, connection: sqlite3.Connection, batch: Sequence[tuple[str, Sequence[Any]]]) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            by_statement: dict[str, list[Sequence[Any]]] = {}
-            for sql, values in batch:  # the batch is one transaction, so only the order within a table counts
-                by_statement.setdefault(sql, []).append(values)
-            for sql, rows in by_statement.items():
-                connection.executemany(sql, rows)
+            for sql, rows in groupby(batch, key=itemgetter(0)):  # in their order: a later row may change an earlier
+                connection.executemany(sql, (values for _, values in rows))
             connection.execute("COMMIT")
         except Exception as failure:  # noqa: BLE001  # the thread's boundary: kept, and raised at the next hand-over
             self._failure = failure
