@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from worldloom.api import build_graph, load_scenario, replay, resume, run
+    from worldloom.api import build_graph, load_scenario, load_suite, replay, resume, run
     from worldloom.api.result import RunResult
     from worldloom.core.errors import (
         Divergence,
@@ -41,6 +41,7 @@ __all__ = [
     "__version__",
     "build_graph",
     "load_scenario",
+    "load_suite",
     "replay",
     "resume",
     "run",
@@ -59,6 +60,7 @@ _WHERE = {
     "WorldloomError": "worldloom.core.errors:WorldloomError",
     "build_graph": "worldloom.api:build_graph",
     "load_scenario": "worldloom.api:load_scenario",
+    "load_suite": "worldloom.api:load_suite",
     "replay": "worldloom.api:replay",
     "resume": "worldloom.api:resume",
     "run": "worldloom.api:run",

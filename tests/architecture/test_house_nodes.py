@@ -1,7 +1,8 @@
 """House nodes use no LangGraph feature that would act beside the record (docs: the record of a run).
 
 Its retries re-run a node under the same step, its cache and time-outs answer without an effect, its interrupts
-return silently without a checkpointer, and a bare compiled subgraph as a node hides the parent's path.
+return silently without a checkpointer, and a bare compiled subgraph as a node hides the parent's path. A router that
+is not `async` costs a thread in every superstep.
 """
 
 import ast
@@ -17,6 +18,7 @@ IMPORTS = {"interrupt", "Interrupt", "RetryPolicy", "CachePolicy", "TimeoutPolic
 def used(tree):
     """Line and name of each feature that house nodes do without."""
     found = []
+    quick = {node.name for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("langgraph"):
             found += [(node.lineno, alias.name) for alias in node.names if alias.name in IMPORTS]
@@ -38,6 +40,13 @@ def used(tree):
                     and isinstance(part.func, ast.Attribute)
                     and part.func.attr == "compile"
                 ]
+            elif node.func.attr == "add_conditional_edges":
+                routers = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "path")]
+                found += [
+                    (node.lineno, "router that is not async")
+                    for router in routers
+                    if not (isinstance(router, ast.Name) and router.id in quick)
+                ]
             elif node.func.attr == "compile":
                 found += [(node.lineno, option) for option in sorted(given & COMPILE_OPTIONS, key=str)]
     return found
@@ -53,6 +62,8 @@ def used(tree):
         "graph.set_node_defaults(retry_policy=policy)",
         "graph.add_node('inner', inner.compile())",
         "graph.compile(interrupt_before=['act'])",
+        "graph.add_conditional_edges('act', lambda state: 'act')",
+        "def where(state): ...\ngraph.add_conditional_edges('act', path=where)",
         "from langgraph.types import interrupt",
         "from langgraph import types\ntypes.interrupt('which?')",
     ],

@@ -42,6 +42,15 @@ def load_scenario(path: PathLike, *, registry: Registry | None = None) -> Scenar
     return scenarios_module.load_scenario(path, registry or Registry.discover(find_project(Path.cwd())))
 
 
+def load_suite(name: str, *, registry: Registry | None = None) -> tuple[Scenario, ...]:
+    """The scenarios of a suite that comes with worldloom, by name.
+
+    Raises:
+        UsageError: there is no such suite.
+    """
+    return load_scenarios(library_suite(name), registry or Registry.discover(find_project(Path.cwd())))
+
+
 def plan(
     paths: Sequence[PathLike] = (),
     *,

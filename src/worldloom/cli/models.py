@@ -40,11 +40,13 @@ def list_models(*, check: bool, as_json: bool) -> int:
     made = table("name", "model", "MB", "licence", "weights", right=("MB",))
     for each in found:
         size = round(each.wanted.size / 1e6)
-        state = f"{each.state}\n{each.path}" if each.path else each.state
-        values = (f"embedded:{each.wanted.name}", each.wanted.title, size, each.wanted.licence, state)
+        values = (f"embedded:{each.wanted.name}", each.wanted.title, size, each.wanted.licence, each.state)
         made.add_row(*(cell(value) for value in values))
     stdout().print(made)
+    stdout().print()
     for each in found:
+        if each.path is not None:
+            say(stdout(), f"{each.wanted.name}: {each.path}", wrap=False)
         if each.path is None or each.sound is False:
             say(stdout(), f"Pull it: worldloom models pull {each.wanted.name}")
     say(stdout(), "Any other: --model embedded:FILE.gguf, or a server's with --model NAME --base-url URL")

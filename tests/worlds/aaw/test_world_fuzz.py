@@ -24,20 +24,46 @@ def act(name: str, parameters: dict[str, str], **rules: Any) -> dict[str, Any]:
 PANTRY: dict[str, Any] = {
     "type": "system",
     "name": "Pantry",
-    "state": {"jars": [{"id": "rice", "g": 500}, {"id": "tea", "g": 80.5}], "shelf": {"top": "full"}, "door": "shut"},
+    "state": {
+        "jars": [{"id": "rice", "g": 500}, {"id": "tea", "g": 80.5}],
+        "shelf": {"top": "full"},
+        "door": "shut",
+    },
     "invariants": ["pantry.jars.all(j, j.g >= 0)", "pantry.door in ['shut', 'open']"],
     "actions": [
         act("look", {}, result="=pantry"),
         act("find", {"id": "string"}, result="=pantry.jars.filter(j, j.id == args.id)[0]"),
-        act("take", {"id": "string", "g": "number"}, effects=[{"set": {"pantry.jars[id == args.id].g": "=item.g - args.g"}}]),
-        act("split", {"by": "integer"}, effects=[{"set": {"pantry.door": "open"}}, {"set": {"pantry.jars[0].g": "=500 / args.by"}}]),
-        act("put", {"jar": "object"}, effects=[{"append": {"pantry.jars": "=args.jar"}}], result="=size(pantry.jars)"),
-        act("drop", {"id": "string"}, requires=[{"that": "pantry.door == 'open'"}], effects=[{"remove": {"pantry.jars": "id == args.id"}}]),
-        act("label", {"text": "string", "place": "string"}, effects=[{"set": {"pantry.shelf[args.place]": "=args.text"}}]),
+        act(
+            "take",
+            {"id": "string", "g": "number"},
+            effects=[{"set": {"pantry.jars[id == args.id].g": "=item.g - args.g"}}],
+        ),
+        act(
+            "split",
+            {"by": "integer"},
+            effects=[{"set": {"pantry.door": "open"}}, {"set": {"pantry.jars[0].g": "=500 / args.by"}}],
+        ),
+        act(
+            "put",
+            {"jar": "object"},
+            effects=[{"append": {"pantry.jars": "=args.jar"}}],
+            result="=size(pantry.jars)",
+        ),
+        act(
+            "drop",
+            {"id": "string"},
+            requires=[{"that": "pantry.door == 'open'"}],
+            effects=[{"remove": {"pantry.jars": "id == args.id"}}],
+        ),
+        act(
+            "label",
+            {"text": "string", "place": "string"},
+            effects=[{"set": {"pantry.shelf[args.place]": "=args.text"}}],
+        ),
         act("door", {"to": "string"}, effects=[{"set": {"pantry.door": "=args.to"}}]),
         act("list", {"items": "array"}, result="=args.items.map(x, x + x)"),
     ],
-}  # fmt: skip
+}
 NAMES = [f"pantry.{action['name']}" for action in PANTRY["actions"]]
 
 odd: st.SearchStrategy[Any] = st.one_of(
@@ -68,7 +94,7 @@ def pantry(scenario_of: Any) -> RulesWorld:
     return RulesWorld(scenario_of({"pantry": PANTRY}))
 
 
-@settings(max_examples=300, **STEADY)
+@settings(max_examples=120, **STEADY)
 @given(moves=st.lists(calls, max_size=12))
 def test_the_promises_hold_for_any_sequence_of_calls(pantry: RulesWorld, moves: list[Action]) -> None:
     state = twin = pantry.initial(0)
@@ -95,7 +121,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=300, **STEADY)
+@settings(max_examples=120, **STEADY)
 @given(that=TEXTS, path=TEXTS, value=TEXTS, gone=TEXTS, check=TEXTS, condition=TEXTS)
 def test_a_file_with_any_text_as_rules_is_refused_or_works(
     scenario_of: Any, that: str, path: str, value: str, gone: str, check: str, condition: str
