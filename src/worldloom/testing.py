@@ -49,7 +49,7 @@ class MemorySink:
     def event(self, episode: int, event: Event) -> None:
         self.events.append(Event(event.key, event.type, event.data, self.blobs.__getitem__))
 
-    def telemetry(self, episode: int, key: bytes, type: str, body: Mapping[str, Any]) -> None: ...
+    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None: ...
 
     def intent(self, episode: int, key: bytes, request: str) -> None:
         self.intents[key] = request

@@ -3,7 +3,7 @@
 A target is a path that begins with an entity: `lamp.on`, `bluetooth.devices[device_id == args.device_id].paired`,
 `house.locks[args.door]`. In a list `[condition]` selects every item for which it holds: the item's fields have their
 bare names there (other names win), the item itself is `item`, also in the value that is set. In a mapping `[text]`
-selects a key.
+selects a key; at the end of a path it may be a new one. A path that selects nothing makes the action fail.
 """
 
 import re
@@ -39,12 +39,14 @@ class Selector:
 
     program: Program
 
-    def change(self, container: Any, values: Values, change: Change) -> Json:
-        """A copy of the container in which what is selected is changed."""
+    def change(self, container: Any, values: Values, change: Change, may_add: bool) -> Json:
+        """A copy of the container in which what is selected is changed; `may_add`: a new key, too."""
         if type(container) is dict:
             key = self.program.evaluate(values)
             if type(key) is not str:
                 raise EvaluationError(f"[{self.program.source}] gives no text, and selects in a mapping")
+            if key not in container and not may_add:
+                raise NoSuchItem("There is no such item.")
             return {**container, key: change(container.get(key), {**values, "item": container.get(key)})}
         if type(container) is not list:
             raise EvaluationError(f"[{self.program.source}] selects in what is neither a list nor a mapping")
@@ -107,7 +109,7 @@ def _changed(value: Any, steps: tuple[str | Selector, ...], values: Values, chan
         return change(value, values)
     step, rest = steps[0], steps[1:]
     if isinstance(step, Selector):
-        return step.change(value, values, lambda old, inner: _changed(old, rest, inner, change))
+        return step.change(value, values, lambda old, inner: _changed(old, rest, inner, change), not rest)
     if type(value) is not dict or (rest and step not in value):
         raise EvaluationError(f"there is no {step!r} to change")
     return {**value, step: _changed(value.get(step), rest, values, change)}

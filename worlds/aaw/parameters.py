@@ -101,7 +101,7 @@ def _checked(value: Any, schema: Mapping[str, Json], where: str, budget: list[in
     result = _plain(value, where, budget, depth)
     if kind == "integer" and type(result) is float and result.is_integer():
         result = int(result)
-    if not _is(kind, result) or not _within(result, schema):
+    if ("type" in schema and type(result) not in _TYPES[str(kind)]) or not _within(result, schema):
         raise Refused(
             f"The {where} is {quoted(result)}; expected {allowed(schema, [schema])}{_bounds(schema)}."
         )
@@ -161,23 +161,14 @@ def _encodable(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def _is(kind: Json, value: Json) -> bool:
-    match kind:
-        case "string":
-            return type(value) is str
-        case "boolean":
-            return type(value) is bool
-        case "integer":
-            return type(value) is int
-        case "number":
-            return type(value) in (int, float)
-        case "array":
-            return type(value) is list
-        case "object":
-            return type(value) is dict
-    return True
-
-
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+}
 _LIMITS: tuple[tuple[str, tuple[type, ...], Callable[[Any, Any], bool]], ...] = (
     ("minimum", (int, float), lambda value, limit: value >= limit),
     ("maximum", (int, float), lambda value, limit: value <= limit),

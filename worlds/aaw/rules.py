@@ -305,11 +305,9 @@ def _changes(before: Mapping[str, Json], changed: Mapping[str, Json]) -> dict[st
 
 
 def _same(value: Json, old: Json) -> bool:
-    if type(value) is not type(old):
-        return False
-    return value is old or (
-        value == old and (not isinstance(value, list | dict) or canonical(value) == canonical(old))
-    )
+    if value is old or type(value) is not type(old) or value != old:
+        return value is old
+    return not isinstance(value, list | dict) or canonical(value) == canonical(old)  # 1, 1.0 and true differ
 
 
 def _message(value: Json) -> str:

@@ -8,8 +8,9 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from worldloom.core.canonical import canonical
 from worldloom.core.content import Blob
-from worldloom.core.errors import Divergence
+from worldloom.core.errors import Divergence, RecordError
 from worldloom.core.event import Event, pack
 from worldloom.core.key import show_key
 
@@ -19,7 +20,7 @@ class Sink(Protocol):
 
     def event(self, episode: int, event: Event) -> None: ...
 
-    def telemetry(self, episode: int, key: bytes, type: str, body: Mapping[str, Any]) -> None: ...
+    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None: ...
 
     def intent(self, episode: int, key: bytes, request: str) -> None: ...
 
@@ -34,7 +35,7 @@ class NullSink:
 
     def event(self, episode: int, event: Event) -> None: ...
 
-    def telemetry(self, episode: int, key: bytes, type: str, body: Mapping[str, Any]) -> None: ...
+    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None: ...
 
     def intent(self, episode: int, key: bytes, request: str) -> None: ...
 
@@ -77,6 +78,8 @@ class Ledger:
         self._may_grow = may_grow
         self._rows: dict[bytes, Event] = {}
         self.mend = mend
+        self.parted: tuple[bytes, Divergence] | None = None
+        """The smallest key at which record and program have parted, whoever caught the exception."""
 
     @property
     def replaying(self) -> bool:
@@ -85,6 +88,22 @@ class Ledger:
     def recorded(self, key: bytes) -> Event | None:
         """The row that an earlier life left under `key`."""
         return self._recorded.get(key)
+
+    def body(self, key: bytes) -> dict[str, Any]:
+        """The body of a recorded row.
+
+        Raises:
+            Divergence: it cannot be read.
+        """
+        event = self._recorded[key]
+        try:
+            return event.body
+        except (RecordError, ValueError, LookupError, TypeError) as damage:
+            raise self.diverged(key, f"{event.type}, which cannot be read: {damage}", None) from damage
+
+    def holds(self, prefix: bytes) -> bool:
+        """Whether an earlier life left rows whose keys begin so."""
+        return any(key.startswith(prefix) for key in self._recorded)
 
     def record(self, key: bytes, type: str, body: Mapping[str, Any]) -> Event:
         """Record a fact or an effect under `key`.
@@ -100,9 +119,9 @@ class Ledger:
             old = self._rows[key]
         if old is not None:
             if old.type != type or old.data != data:
-                raise Divergence(show_key(key), _shown(old), _shown(event, blob))
+                raise self.diverged(key, _shown(old), _shown(event, blob))
         elif not self._may_grow:
-            raise Divergence(show_key(key), None, _shown(event, blob))
+            raise self.diverged(key, None, _shown(event, blob))
         else:
             if blob is not None:
                 self._sink.blob(blob)
@@ -117,12 +136,19 @@ class Ledger:
             Divergence: in a replay, where nothing may be asked.
         """
         if not self._may_grow:
-            raise Divergence(show_key(key), None, f"{type} with request {request[:16]}…")
+            raise self.diverged(key, None, f"{type} with request {request[:16]}…")
+
+    def diverged(self, key: bytes, recorded: str | None, found: str | None) -> Divergence:
+        """The exception to raise where record and program part. It is kept, so that no program can swallow it."""
+        divergence = Divergence(show_key(key), recorded, found)
+        if self.parted is None or key < self.parted[0]:
+            self.parted = (key, divergence)
+        return divergence
 
     def note(self, key: bytes, type: str, body: Mapping[str, Any]) -> None:
         """Telemetry: joined by key, outside every fingerprint."""
         if self._may_grow:
-            self._sink.telemetry(self._episode, key, type, body)
+            self._sink.telemetry(self._episode, key, type, self.mend(canonical(dict(body))))
 
     def store(self, blob: Blob) -> None:
         if self._may_grow:

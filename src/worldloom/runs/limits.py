@@ -1,7 +1,7 @@
 """Limits of one episode, and what has been used of them.
 
-Model calls are reserved before a fan-out and tokens are checked at boundaries, so that where a limit strikes does
-not depend on which sibling was quicker. Wall time comes from outside: it is recorded where it strikes.
+Model calls are reserved before a map and tokens are checked where nodes and maps begin, so that where a limit strikes
+does not depend on which sibling was quicker. Wall time comes from outside: it is recorded where it strikes.
 """
 
 from dataclasses import dataclass
@@ -27,12 +27,19 @@ class Limits:
 
 
 class Budget:
-    """Model calls that one scope and its children may still make; None means no limit."""
+    """Model calls and tokens used so far, as one sequential thread of control knows them.
 
-    __slots__ = ("_left",)
+    A child begins with what its parent knew and is added to it once it has come to its end. So where a limit strikes
+    never depends on which sibling was quicker. Graph nodes that run side by side each know what had been used when
+    their superstep began, so together they may pass a limit; children of a map are held to what was reserved.
+    """
 
-    def __init__(self, calls: int | None) -> None:
-        self._left = calls
+    __slots__ = ("_began", "_call_limit", "_token_limit", "calls", "tokens")
+
+    def __init__(self, call_limit: int | None, token_limit: int | None, calls: int = 0, tokens: int = 0) -> None:
+        self._call_limit, self._token_limit = call_limit, token_limit
+        self._began = (calls, tokens)
+        self.calls, self.tokens = calls, tokens
 
     def take(self) -> None:
         """Use one call.
@@ -40,23 +47,36 @@ class Budget:
         Raises:
             Ended: none is left.
         """
-        if self._left is not None:
-            if self._left <= 0:
-                raise Ended("call_limit")
-            self._left -= 1
+        if self._call_limit is not None and self.calls >= self._call_limit:
+            raise Ended("call_limit")
+        self.calls += 1
+
+    def check_tokens(self) -> None:
+        """Raise `Ended` if the tokens are used up."""
+        if self._token_limit is not None and self.tokens >= self._token_limit:
+            raise Ended("token_limit")
+
+    def child(self, used: tuple[int, int]) -> "Budget":
+        """The budget of a node that begins when (calls, tokens) were used."""
+        return Budget(self._call_limit, self._token_limit, *used)
 
     def reserve(self, children: int, each: int) -> list["Budget | None"]:
         """Budgets of `children` siblings with `each` calls: the first that fit by index; None for the rest."""
-        if self._left is None or each == 0:
-            return [Budget(None if self._left is None else 0) for _ in range(children)]
-        running = min(children, self._left // each)
-        self._left -= running * each
-        return [Budget(each) if index < running else None for index in range(children)]
+        limit, running = None, children
+        if self._call_limit is not None:
+            limit = self.calls + each
+            running = min(children, (self._call_limit - self.calls) // each) if each else children
+        return [
+            Budget(limit, self._token_limit, self.calls, self.tokens) if index < running else None
+            for index in range(children)
+        ]
 
-    def give_back(self, budgets: "list[Budget | None]") -> None:
-        """Take back what children did not use of their reservations."""
-        if self._left is not None:
-            self._left += sum(budget._left or 0 for budget in budgets if budget is not None)
+    def add(self, child: "Budget | None") -> None:
+        """Count what a child has used, now that it has come to its end."""
+        if child is not None:
+            calls, tokens = child._began
+            self.calls += child.calls - calls
+            self.tokens += child.tokens - tokens
 
 
 @dataclass(slots=True)

@@ -114,6 +114,18 @@ def test_a_path_selects_by_index_by_key_and_more_than_once(play: Any) -> None:
     assert made["e"]["rows"] == [[{"v": 1}, {"v": 20}], [{"v": 30}]]
 
 
+def test_a_key_may_be_new_at_the_end_of_a_path_and_nowhere_else(play: Any) -> None:
+    state = {"scores": {"ann": 1}, "rooms": {"hall": {"on": False}}}
+    _, fact = play(
+        one(state, parameters=TEXT, effects=[{"set": {"e.scores[args.id]": 2}}]), ("e.go", {"id": "bo"})
+    )
+    assert fact["changes"] == {"e": {"scores": {"ann": 1, "bo": 2}}}
+    world = one(state, parameters=TEXT, effects=[{"set": {"e.rooms[args.id].on": True}}])
+    assert play(world, ("e.go", {"id": "hall"}))[1]["success"]
+    _, fact = play(world, ("e.go", {"id": "attic"}))
+    assert fact["message"] == "There is no such item." and "fault" not in fact
+
+
 def test_items_are_appended_and_removed(play: Any) -> None:
     notes = entity(
         {"open": [], "tags": ["a", "b", "a"]},
