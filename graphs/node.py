@@ -49,6 +49,7 @@ def house_node(node: Callable[[S, Context], Awaitable[Mapping[str, Any]]], *, th
             update = await node(state, ctx)
         except Exception as error:  # noqa: BLE001  # the boundary of a node: see above
             update = {"ended": end_of(error, ctx.here)}
+        graph.join(ctx)
         if then is None:
             return update
         return Command(update=update, goto=END if update.get("ended") else then)

@@ -8,7 +8,9 @@ import pytest
 from worldloom.core.project import load_project
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("graphs/*/README.md")])
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("graphs/*/README.md")]
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -28,7 +28,8 @@ def paper_record(
     stepped = [event.body for event in events if event.type == "stepped.1"]
     when = _iso(episode.started_at)
     steps, log = [], []
-    for number, (decision, step) in enumerate(zip(acted, stepped, strict=True), start=1):
+    # An episode that was stopped may hold one decision more than the world has answered.
+    for number, (decision, step) in enumerate(zip(acted, stepped, strict=False), start=1):
         entity_id, _, action = step["action"].partition(".")
         call = {"step": number, "entity_id": entity_id, "action": action, "arguments": step["arguments"]}
         steps.append({**call, "rationale": decision["rationale"]})
@@ -62,7 +63,9 @@ def _feedback(step: Mapping[str, Any]) -> dict[str, Any]:
 def _evaluation(episode: EpisodeRow, scores: Sequence[Score], scenario: Scenario) -> dict[str, Any]:
     criteria = [score for score in scores if score.unit == "criterion"]
     passed = sum(1 for score in criteria if score.value == 1.0)
-    conditions = {one.criterion: one.pass_condition or one.check for one in scenario.evaluation_rubric.reveal()}
+    conditions = {
+        one.criterion: one.pass_condition or one.check for one in scenario.evaluation_rubric.reveal()
+    }
     results = [
         {
             "criterion": score.name,
@@ -83,4 +86,6 @@ def _evaluation(episode: EpisodeRow, scores: Sequence[Score], scenario: Scenario
 
 
 def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return (
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    )

@@ -9,7 +9,6 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from worldloom.core.content import Blob
 from worldloom.core.errors import Divergence

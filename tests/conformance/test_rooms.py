@@ -149,7 +149,8 @@ def test_a_block_expands_to_its_rows() -> None:
         block = next(e for e in life.events if e.type == "acts.1")
         assert block.load is not None
         rows = list(expand(block.body, block.load(block.body["cells"]["sha256"])))
-        bids = {e.body["seat"]: float(e.body["text"]) for e in life.events if e.type == "bid.1" and "/1:" in show_key(e.key)}
+        first = [e.body for e in life.events if e.type == "bid.1" and "/1:" in show_key(e.key)]
+        bids = {body["seat"]: float(body["text"]) for body in first}
         assert {row["seat"]: row["bid"] for row in rows} == bids
 
     asyncio.run(run())

@@ -52,7 +52,7 @@ def load_suite(name: str, *, registry: Registry | None = None) -> tuple[Scenario
 
 
 def plan(
-    paths: Sequence[PathLike] = (),
+    paths: PathLike | Sequence[PathLike] = (),
     *,
     suite: str | None = None,
     agent: str = "llm",
@@ -69,6 +69,8 @@ def plan(
     registry = registry or Registry.discover(project)
     if epochs < 1:
         raise UsageError(f"epochs is {epochs}; allowed: a whole number from 1")
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
     if not paths:
         suite = suite or STARTER
     if suite is not None and paths:
@@ -85,7 +87,7 @@ def plan(
 
 
 def run(
-    paths: Sequence[PathLike] = (),
+    paths: PathLike | Sequence[PathLike] = (),
     *,
     suite: str | None = None,
     agent: str = "llm",

@@ -12,11 +12,11 @@ from typing import Any
 
 from worldloom.api.plan import Builder, Plan, plan_of, text_of
 from worldloom.api.result import RunResult
-from worldloom.core.errors import Divergence, UsageError, WorldloomError
+from worldloom.core.errors import RecordError, UsageError, WorldloomError
 from worldloom.core.registry import Registry
 from worldloom.models.model import Model
 from worldloom.models.spec import ModelSpec
-from worldloom.runs.executor import Executor, replay_episode
+from worldloom.runs.executor import Executor, Planned, replay_episode
 from worldloom.runs.redact import redactor
 from worldloom.runs.store import EpisodeRow, RunStore, put_value
 
@@ -33,17 +33,16 @@ async def start(
         UsageError: a scenario cannot be played, or a model does not answer; nothing has been written then.
         RecordError: the record cannot be written.
     """
-    builder = Builder(plan, registry)
-    rows = []
-    for row, scenario, who in plan.entries():
-        builder.build(scenario, who)  # all that can be wrong is found before the first episode begins
-        rows.append(row)
+    _check_concurrency(concurrency)
+    rows = [row for row, _, _ in plan.entries()]
     if not rows:
         raise UsageError("there is nothing to run: no scenario was given")
+    # All that can be wrong is found before the first episode begins.
+    planned = list(Builder(plan, registry).planned(rows))
     async with _models(plan.contestant.models) as models:
         manifest = {**plan.manifest(), "model_ids": {name: model.id for name, model in models.items()}}
         store = RunStore.create(runs_dir / _name(), manifest, rows, [text_of(one) for one in plan.scenarios])
-        return await _play(store, builder, rows, models, concurrency, watch)
+        return await _play(store, planned, models, concurrency, watch)
 
 
 async def resume(
@@ -55,16 +54,19 @@ async def resume(
         UsageError: there is no such run, or it was planned with other digests than now.
         RecordError: the record cannot be written, or an episode diverges from it.
     """
-    store = RunStore(folder)
-    plan = plan_of(store, registry)
-    open_rows = [row for row in store.episodes() if row.status != "ended"]
-    if not open_rows:
-        return RunResult.of(store)
-    async with _models(plan.contestant.models) as models:
-        for name, recorded in store.value("manifest")["model_ids"].items():
-            if models[name].id != recorded:
-                raise UsageError(f"{folder} was made with model {recorded}; this one is {models[name].id}")
-        return await _play(store, Builder(plan, registry), open_rows, models, concurrency, watch)
+    _check_concurrency(concurrency)
+    with contextlib.closing(RunStore(folder)) as store:
+        plan = plan_of(store, registry)
+        left = [row for row in store.episodes() if row.status != "ended"]
+        if not left and store.value("status") == "completed":
+            return RunResult.of(store)
+        planned = list(Builder(plan, registry).planned(left))
+        async with _models(plan.contestant.models if left else {}) as models:
+            for name, model in models.items():
+                recorded = store.value("manifest")["model_ids"][name]
+                if model.id != recorded:
+                    raise UsageError(f"{folder} was made with model {recorded}; this one is {model.id}")
+            return await _play(store, planned, models, concurrency, watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,55 +88,69 @@ async def replay(
 
     Returns:
         One entry per ended episode, in the order of the plan.
+
+    Raises:
+        UsageError: there is no such run, or it was planned with other digests than now.
+        RecordError: its plan cannot be read.
     """
-    store = RunStore(folder)
-    plan = plan_of(store, registry)
-    rows = [row for row in store.episodes() if row.status in ("ended", "cancelled")]
-    waiting = iter(Builder(plan, registry).planned(rows))
-    models = {name: _Recorded(model_id) for name, model_id in store.value("manifest")["model_ids"].items()}
+    _check_concurrency(concurrency)
     found: dict[int, Replayed] = {}
+    with contextlib.closing(RunStore(folder)) as store:
+        plan = plan_of(store, registry)
+        rows = [row for row in store.episodes() if row.status in ("ended", "cancelled")]
+        waiting = iter(list(Builder(plan, registry).planned(rows)))
+        models = {
+            name: _Recorded(model_id) for name, model_id in store.value("manifest")["model_ids"].items()
+        }
+        mend = redactor()
 
-    async def work() -> None:
-        for one in waiting:
-            try:
-                _, fingerprint = await replay_episode(
-                    store, one.row, one.program, models, one.limits, mend=redactor()
-                )
-                same = fingerprint == one.row.fingerprint
-                problem = None if same else f"fingerprint {fingerprint}, recorded {one.row.fingerprint}"
-            except Divergence as difference:
-                problem = str(difference)
-            found[one.row.row] = Replayed(one.row, problem)
-            seen(found[one.row.row])
+        async def work() -> None:
+            for one in waiting:
+                try:
+                    _, fingerprint = await replay_episode(
+                        store, one.row, one.program, models, one.limits, mend=mend
+                    )
+                    same = fingerprint == one.row.fingerprint
+                    problem = None if same else f"fingerprint {fingerprint}, recorded {one.row.fingerprint}"
+                except RecordError as difference:
+                    problem = str(difference)
+                found[one.row.row] = Replayed(one.row, problem)
+                seen(found[one.row.row])
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(concurrency):
-            group.create_task(work())
+        async with asyncio.TaskGroup() as group:
+            for _ in range(concurrency):
+                group.create_task(work())
     return [found[row.row] for row in rows]
+
+
+def _check_concurrency(concurrency: int) -> None:
+    if concurrency < 1:
+        raise UsageError(f"concurrency is {concurrency}; allowed: a whole number from 1")
 
 
 async def _play(
     store: RunStore,
-    builder: Builder,
-    rows: Sequence[EpisodeRow],
+    planned: Sequence[Planned],
     models: Mapping[str, Model],
     concurrency: int,
     watch: Watch | None,
 ) -> RunResult:
-    with store.writing() as writer:
-        executor = Executor(store, writer, models, concurrency, redactor())
-        put_value(writer, "status", "running")
-        status = "failed"
-        try:
-            async with _watching(watch, executor, rows):
-                with _interruptible(executor):
-                    await executor.run(builder.planned(rows))
-            status = executor.stop_reason or "completed"
-        finally:
-            put_value(writer, "status", status)
-    result = RunResult.of(store)
-    store.close()
-    return result
+    with contextlib.closing(store):
+        with store.writing() as writer:
+            executor = Executor(store, writer, models, concurrency, redactor())
+            put_value(writer, "status", "running")
+            try:
+                async with _watching(watch, executor, [one.row for one in planned]):
+                    with _interruptible(executor):
+                        await executor.run(planned)
+            except BaseException:
+                with contextlib.suppress(
+                    RecordError
+                ):  # if it is that nothing can be written, it is raised already
+                    put_value(writer, "status", "failed")
+                raise
+            put_value(writer, "status", executor.stop_reason or "completed")
+        return RunResult.of(store)
 
 
 @contextlib.asynccontextmanager

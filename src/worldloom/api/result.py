@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from worldloom.core.canonical import Json, digest
 from worldloom.runs.statistics import Estimate, estimate
 from worldloom.runs.store import EpisodeRow, RunStore, Score
 
@@ -92,6 +93,14 @@ class RunResult:
             found.append((row.scenario, value))
         return found
 
+    @property
+    def fingerprint(self) -> str | None:
+        """SHA-256 over (id, fingerprint) of all episodes, sorted; None until all have ended."""
+        pairs: list[Json] = [[row.id, row.fingerprint] for row in self.episodes]
+        if any(row.status != "ended" for row in self.episodes):
+            return None
+        return digest(sorted(pairs, key=str))
+
     def reasons(self) -> dict[str, int]:
         """Why the contestant's episodes ended: reason -> count, most frequent first."""
         counts: dict[str, int] = {}
@@ -108,6 +117,7 @@ class RunResult:
             "run": str(self.folder),
             "title": self.title,
             "status": self.status,
+            "fingerprint": self.fingerprint,
             "table": [asdict(line) for line in self.lines()],
             "episodes": [
                 {**asdict(row), "scores": [asdict(score) for score in self.scores.get(row.row, ())]}

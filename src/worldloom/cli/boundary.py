@@ -54,7 +54,7 @@ class CommandLine(TyperGroup):
         except BrokenPipeError:
             return _unread()
         except KeyboardInterrupt as interrupt:
-            _notes(interrupt, "interrupted")
+            _put("interrupted", *getattr(interrupt, "__notes__", ()))
             return INTERRUPTED
 
 
@@ -62,31 +62,33 @@ def told(error: Exception, debug: bool = False) -> int:
     """Say what went wrong; returns the exit code."""
     if debug:
         say(stderr(), "".join(traceback.format_exception(error)).rstrip(), wrap=False)
+    cause = error
+    while isinstance(cause, ExceptionGroup):  # siblings tend to fail alike: the first speaks for all
+        cause = cause.exceptions[0]
+    message, code = _message(cause)
+    _put(message, *getattr(error, "__notes__", ()))
+    return code
+
+
+def _message(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code that it means."""
     if isinstance(error, typer.TyperException):  # the command line itself cannot be read
-        _notes(error, f"error: {error.format_message()}")
-        return error.exit_code
+        return f"error: {error.format_message()}", error.exit_code
     if isinstance(error, typer.Abort):
-        _notes(error, "interrupted")
-        return INTERRUPTED
+        return "interrupted", INTERRUPTED
     if isinstance(error, DocumentError) and len(error.problems) > _PROBLEMS:
         shown = "\n".join(str(problem) for problem in error.problems[:_PROBLEMS])
-        _notes(error, f"error: {shown}\n… and {len(error.problems) - _PROBLEMS} problems more")
-        return UNUSABLE
+        return f"error: {shown}\n… and {len(error.problems) - _PROBLEMS} problems more", UNUSABLE
     if isinstance(error, WorldloomError | OSError):
-        _notes(error, f"error: {error}")
-        return UNUSABLE if isinstance(error, UsageError) else FAILED
-    _notes(error, f"error: a fault in worldloom: {type(error).__name__}: {error}")
-    if not debug:
-        say(stderr(), f"{DEBUG} shows where; please report it")
-    return FAILED
+        return f"error: {error}", UNUSABLE if isinstance(error, UsageError) else FAILED
+    fault = f"error: a fault in worldloom: {type(error).__name__}: {error}"
+    return f"{fault}\n{DEBUG} shows where; please report it", FAILED
 
 
-def _notes(error: BaseException, message: str) -> None:
-    """The message and what was noted on the error on its way up."""
-    screen = stderr()
+def _put(*texts: str) -> None:
     with contextlib.suppress(BrokenPipeError):
-        for text in (message, *getattr(error, "__notes__", ())):
-            say(screen, text, wrap=False)
+        for text in texts:
+            say(stderr(), text, wrap=False)
 
 
 def _unread() -> int:

@@ -127,4 +127,4 @@ def picture(tally: Tally, executor: Executor, seconds: int) -> RenderableType:
 def _state(tally: Tally, executor: Executor) -> str:
     if executor.stop_reason is not None:
         return f"stopping ({executor.stop_reason}): {len(executor.active)} episodes to close"
-    return tally.why() or f"{len(executor.active)} under way"
+    return ", ".join(part for part in (tally.why(), f"{len(executor.active)} under way") if part)

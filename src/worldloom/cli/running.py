@@ -19,7 +19,6 @@ from worldloom.cli.progress import Progress
 from worldloom.cli.pulling import have_weights
 from worldloom.cli.report import command, print_report
 from worldloom.cli.terminal import near, put_json, say, stderr, stdout
-from worldloom.core.errors import WorldloomError
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.runs.store import RunStore
@@ -77,7 +76,8 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     folder = find_run(name, place)
     registry = Registry.discover(find_project(Path.cwd()))
     store = RunStore(folder)
-    if all(row.status == "ended" for row in store.episodes()):
+    left = [row for row in store.episodes() if row.status != "ended"]
+    if not left:
         say(stderr(), f"nothing is left to play in {near(folder)}")
     else:
         have_weights(CastSpec.from_json(store.value("manifest")["contestant"]).models.values())
@@ -91,7 +91,7 @@ def _play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_jso
     progress = Progress(stderr())
     try:
         result = asyncio.run(begin(progress))
-    except (WorldloomError, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:
         if progress.folder is not None:
             error.add_note(f"what was played is kept; go on with: {command('resume', near(progress.folder))}")
         raise

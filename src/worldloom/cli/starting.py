@@ -16,7 +16,13 @@ from worldloom.core.schema import scenario_schema
 
 SCENARIO = "scenarios/print-handouts.yaml"
 SCHEMA = "scenarios/scenario.schema.json"
-"""Beside the scenarios: their modeline names it, and it may not lead far away when folders are moved."""
+"""Beside the scenarios, whose modeline names it: the two move together."""
+
+_NEXT = (
+    (f"worldloom run {SCENARIO} --agent careful", "the way that passes; asks no model"),
+    (f"worldloom run {SCENARIO} --max-steps 8", f"a small model; yours: see {FILE_NAME}"),
+    ("worldloom doctor", "is everything there?"),
+)
 
 
 def init(folder: Path) -> None:
@@ -36,12 +42,8 @@ def init(folder: Path) -> None:
     say(screen, "\nNext:")
     if folder != Path():
         say(screen, f"  cd {shlex.quote(str(folder))}", wrap=False)
-    for words, why in (
-        (f"worldloom run {SCENARIO} --agent careful", "the way that passes, without a model"),
-        (f"worldloom run {SCENARIO}", "the small model inside the process; another: see worldloom.yaml"),
-        ("worldloom doctor", "is everything there that is needed?"),
-    ):
-        say(screen, f"  {words:<62} # {why}", wrap=False)
+    for words, why in _NEXT:
+        say(screen, f"  {words:<58} # {why}", wrap=False)
 
 
 def _template(name: str) -> str:

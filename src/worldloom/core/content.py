@@ -27,6 +27,8 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """Text, as it is."""
+
     text: str
 
     def to_json(self) -> dict[str, Json]:
@@ -35,6 +37,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
+    """A picture, named by the digest of its bytes."""
+
     blob: Blob
 
     def to_json(self) -> dict[str, Json]:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from worldloom.core.canonical import Json
-from worldloom.core.errors import ModelError, UsageError, nearest
-from worldloom.models.classify import Refused, failure, kind_of, printable
+from worldloom.core.errors import ModelError, ModelErrorKind, UsageError, nearest
+from worldloom.models.classify import Refused, failure
 from worldloom.models.gates import Gate
 from worldloom.models.model import Completion, Request
 from worldloom.models.redact import redacted, secrets_in
@@ -109,26 +109,34 @@ class GatewayModel:
 
 def model_error(litellm: Any, error: Exception) -> ModelError:
     """An exception of litellm as a `ModelError`."""
-    said = _without_prefix(str(error))
-    if isinstance(error, litellm.ContextWindowExceededError):
-        return ModelError("overflow", printable(said))
-    if isinstance(error, litellm.ContentPolicyViolationError):
-        return ModelError("refusal", printable(said))
-    if isinstance(error, litellm.Timeout):
-        return ModelError("timeout", printable(said))
+    said = str(error).partition("Traceback (most recent call last)")[0]
+    body = said[said.find("{") :] if "{" in said and said.rstrip().endswith("}") else said
     status = getattr(error, "status_code", None)
-    if isinstance(error, litellm.APIConnectionError):  # its status is 500 whatever happened
-        worded = kind_of(None, said)
-        return ModelError("unreachable" if worded == "bad_reply" else worded, printable(said))
-    if not isinstance(status, int):
-        return ModelError("bad_reply", printable(f"{type(error).__name__}: {said}"))
-    headers = getattr(error, "litellm_response_headers", None) or getattr(
-        getattr(error, "response", None), "headers", {}
-    )
-    return failure(
-        Refused(status, said, {str(name).lower(): str(value) for name, value in dict(headers).items()}),
-        now=time.time(),
-    )
+    answer = getattr(error, "response", None)
+    headers = getattr(error, "litellm_response_headers", None) or getattr(answer, "headers", None) or {}
+    named = {str(name).lower(): str(value) for name, value in dict(headers).items()}
+    failed = failure(Refused(status if isinstance(status, int) else None, body, named), now=time.time())
+    kind = _kind_by_class(litellm, error) or failed.kind
+    return ModelError(kind, str(failed), retry_after_s=failed.retry_after_s)
+
+
+def _kind_by_class(litellm: Any, error: Exception) -> ModelErrorKind | None:
+    """What litellm has found out itself; None where it only passes a status on."""
+    if isinstance(error, litellm.ContextWindowExceededError):
+        return "overflow"
+    if isinstance(error, litellm.ContentPolicyViolationError):
+        return "refusal"
+    if isinstance(error, litellm.Timeout):
+        return "timeout"
+    if isinstance(error, litellm.APIConnectionError | litellm.InternalServerError):
+        causes: list[BaseException] = [error]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+            causes.append(cause)
+        if any(isinstance(cause, OSError) for cause in causes):
+            return "unreachable"
+        if isinstance(error, litellm.APIConnectionError):  # its name for whatever it did not expect
+            return "bad_reply"
+    return None
 
 
 def require_provider(provider: str, model: str) -> None:
@@ -140,7 +148,7 @@ def require_provider(provider: str, model: str) -> None:
     known = sorted(str(item.value) for item in load_litellm().provider_list)
     if provider not in known:
         close = nearest(provider, known)
-        hint = f"; did you mean {close + '/' + model.partition('/')[2]!r}?" if close else ""
+        hint = f"; did you mean {close + '/' + model.partition('/')[2]!r}?" if close else "."
         raise UsageError(
             f"model {model!r}: no provider {provider!r}{hint} A model on your own server is named by "
             f"--base-url, e.g. --model {model} --base-url http://127.0.0.1:8000/v1"
@@ -160,8 +168,3 @@ def load_litellm() -> Any:
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return litellm
-
-
-def _without_prefix(text: str) -> str:
-    """litellm's own prefixes (`litellm.BadRequestError: OpenAIException - …`) hide where the message begins."""
-    return text.removeprefix("litellm.")

@@ -9,21 +9,21 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worldloom.core.canonical import Json, canonical, parse
 from worldloom.core.content import Blob
-from worldloom.core.errors import Divergence, Ended, ModelError, RecordError, ToolError, UsageError, nearest
+from worldloom.core.errors import Ended, ModelError, RecordError, ToolError, UsageError, nearest
 from worldloom.core.key import child_scope, event_key, show_key
 from worldloom.models.model import Completion, Model, Request
 from worldloom.runs.block import pack_columns
 from worldloom.runs.chance import generator
 from worldloom.runs.effect import EffectClass, Tool
 from worldloom.runs.episode import Episode
-from worldloom.runs.ledger import Ledger, unchanged
+from worldloom.runs.ledger import NullLedger, unchanged
 from worldloom.runs.limits import Budget, Limits, Usage
 from worldloom.runs.recorder import answer_of, completion_of
 
@@ -52,20 +52,21 @@ class Context:
     _episode: Episode
     _scope: bytes = b""
     _budget: Budget = None  # type: ignore[assignment]  # set below, so that child scopes can share one
-    _boundary: bytes = b""
     _n: int = 0
     _rngs: dict[str, np.random.Generator] | None = None
+    _superstep: tuple[int, tuple[int, int]] = (-1, (0, 0))
 
     def __post_init__(self) -> None:
         if self._budget is None:
-            self._budget = Budget(self._episode.limits.model_calls)
+            limits = self._episode.limits
+            self._budget = Budget(limits.model_calls, limits.tokens)
 
     @staticmethod
     def null(
         models: Mapping[str, Model] | None = None, seed: int = 0, limits: Limits | None = None
     ) -> "Context":
         """A context that records nothing: with it, a built graph is an ordinary graph."""
-        return Context(Episode(Ledger(), seed=seed, models=models or {}, limits=limits or Limits()))
+        return Context(Episode(NullLedger(), seed=seed, models=models or {}, limits=limits or Limits()))
 
     # What an episode may know of itself
 
@@ -142,8 +143,10 @@ class Context:
         answer = await self._effect("model.1", digest, ask, "repeatable")
         assert isinstance(answer, dict)
         completion = completion_of(answer)
-        episode.usage.prompt_tokens += completion.usage.prompt_tokens or 0
-        episode.usage.completion_tokens += completion.usage.completion_tokens or 0
+        prompt, answered = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
+        episode.usage.prompt_tokens += prompt
+        episode.usage.completion_tokens += answered
+        self._budget.tokens += prompt + answered
         return completion
 
     async def tool(self, tool: Tool, arguments: Mapping[str, Json]) -> Json:
@@ -151,7 +154,8 @@ class Context:
 
         Raises:
             ToolError: the tool refused, now or when this was recorded.
-            Ended: the call was sent before a crash and its outcome is unknown (`in_doubt`), or the run was stopped.
+            Ended: the tool broke, the call was sent before a crash and its outcome is unknown (`in_doubt`), or the
+                run was stopped.
         """
         request: dict[str, Json] = {"tool": tool.name, "arguments": dict(arguments)}
         idempotency_key = hashlib.sha256(self._episode.id.encode() + b"\0" + self.here).hexdigest()
@@ -201,8 +205,8 @@ class Context:
         """
         episode, n = self._episode, self._take_place()
         place = event_key(self._scope, n)
-        episode.check_stopped(place)
-        episode.check_tokens(place)
+        episode.check_stopped(place, "map", place)
+        self._budget.check_tokens()
         budgets = self._budget.reserve(len(items), calls_each)
 
         async def child(index: int) -> Settled:
@@ -218,7 +222,8 @@ class Context:
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(child(index)) for index in range(len(items))]
-        self._budget.give_back(budgets)
+        for budget in budgets:
+            self._budget.add(budget)
         return [task.result() for task in tasks]
 
     async def map(
@@ -238,13 +243,20 @@ class Context:
 
     def node(self, step: int, label: str | int) -> "Context":
         """The scope of a graph node: `step` is the superstep, `label` the node's name or its push index."""
-        scope = child_scope(self._scope, step, label)
-        return Context(self._episode, scope, self._budget, event_key(self._scope, step))
+        if self._superstep[0] != step:
+            self._superstep = (step, (self._budget.calls, self._budget.tokens))
+        return Context(
+            self._episode, child_scope(self._scope, step, label), self._budget.child(self._superstep[1])
+        )
+
+    def join(self, node: "Context") -> None:
+        """Count what a node has used, now that it has come to its end."""
+        self._budget.add(node._budget)
 
     def check(self) -> None:
         """Raise `Ended` if the run was stopped, or if the tokens were used up before this superstep began."""
-        self._episode.check_stopped(self.here)
-        self._episode.check_tokens(self._boundary)
+        self._episode.check_stopped(self.here, "node", self._scope)
+        self._budget.check_tokens()
 
     # Inside
 
@@ -267,40 +279,62 @@ class Context:
         lookup: Callable[[], Awaitable[Json | None]] | None = None,
     ) -> Json:
         """The one way to the outside: use the recorded answer, or ask and record."""
-        episode, ledger = self._episode, self._episode.ledger
+        ledger = self._episode.ledger
         key = self._next()
-        episode.check_stopped(key)
+        self._episode.check_stopped(key, type, key)
         old = ledger.recorded(key)
         if old is not None:
-            found = old.body
-            if old.type != type or found["request"] != request:
-                asked = f"{old.type} with request {str(found.get('request'))[:16]}…"
-                raise Divergence(show_key(key), asked, f"{type} with request {request[:16]}…")
-            ledger.record(key, type, found)
-            recorded: Json = found["answer"]
-            return recorded
-        ledger.must_ask(key, type, request)
-        answer: Json = None
-        if effect_class == "once":
-            if ledger.intended(key) is not None:
-                answer = await lookup() if lookup is not None else None
-                if answer is None:
-                    raise Ended("in_doubt", f"the call at {show_key(key)} was sent before a crash")
-            else:
-                await ledger.intend(key, request)
-        elif effect_class == "idempotent":
-            await ledger.durable()
-        if answer is None:
-            answer = await self._outside(key, ask)
-        if ledger.mend is not unchanged:
-            answer = parse(ledger.mend(canonical(answer)))
-        ledger.record(key, type, {"request": request, "answer": answer})
+            body = ledger.body(key)
+            if old.type != type or body.get("request") != request or not body.keys() & {"answer", "broke"}:
+                asked = f"{old.type} with request {str(body.get('request'))[:16]}…"
+                raise ledger.diverged(key, asked, f"{type} with request {request[:16]}…")
+        else:
+            ledger.must_ask(key, type, request)
+            body = {"request": request, **await self._asked(key, type, request, ask, effect_class, lookup)}
+            if ledger.mend is not unchanged:
+                body = cast(dict[str, Json], parse(ledger.mend(canonical(body))))
+        ledger.record(key, type, body)
+        if "broke" in body:
+            raise Ended("tool_failed" if type == "tool.1" else "error", f"{type} broke: {body['broke']}")
+        answer: Json = body["answer"]
         return answer
 
-    async def _outside(self, key: bytes, ask: Callable[[], Awaitable[Json]]) -> Json:
+    async def _asked(
+        self,
+        key: bytes,
+        type: str,
+        request: str,
+        ask: Callable[[], Awaitable[Json]],
+        effect_class: EffectClass,
+        lookup: Callable[[], Awaitable[Json | None]] | None,
+    ) -> dict[str, Json]:
+        """What the outside said, as the answer to be recorded, or the name of the exception it broke with."""
+        ledger, answer = self._episode.ledger, None
+        in_doubt = effect_class == "once" and ledger.intended(key) is not None
+        if effect_class == "once" and not in_doubt:
+            await ledger.intend(key, request)
+        elif effect_class == "idempotent":
+            await ledger.durable()
+        try:
+            answer = await self._outside(key, type, lookup if in_doubt and lookup is not None else ask)
+            canonical(answer)
+        except Ended:
+            raise
+        except Exception as fault:  # noqa: BLE001  # the outside may raise anything; a replay must find it again
+            ledger.note(key, "broke.1", {"text": repr(fault).encode("utf-8", "replace").decode("utf-8")})
+            if not in_doubt:
+                return {"broke": fault.__class__.__name__}
+        if in_doubt and answer is None:
+            detail = f"the call at {show_key(key)} was sent before a crash"
+            raise self._episode.stopped(key, type, "in_doubt", detail)
+        return {"answer": answer}
+
+    async def _outside(self, key: bytes, at: str, ask: Callable[[], Awaitable[Json]]) -> Json:
         task = asyncio.current_task()
         if task is None:
             raise RecordError("an effect needs a running asyncio task")
+        if self._episode.stop_reason is not None:  # while the request was made durable
+            raise self._episode.stopped(key, at)
         with self._episode.waiting(task):
             try:
                 return await ask()
@@ -308,4 +342,4 @@ class Context:
                 if self._episode.stop_reason is None:
                     raise
                 task.uncancel()
-                raise self._episode.stopped(key) from None
+                raise self._episode.stopped(key, at) from None

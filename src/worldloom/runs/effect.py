@@ -11,6 +11,9 @@ EffectClass = Literal[
     "once",  # its request is committed first; without an answer it is in doubt
 ]
 
+EFFECTS = frozenset({"model.1", "tool.1", "wall.1"})
+"""Types of the events that hold what the outside said: no other can give it again."""
+
 
 class Tool(Protocol):
     """Something that may be called. A `ToolError` goes back to the caller; anything else ends the episode.

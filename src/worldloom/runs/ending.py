@@ -36,13 +36,11 @@ class End:
         reason: one of `REASONS`.
         detail: for people; telemetry, because it may hold paths or a server's wording.
         key: where it happened; of several, the smallest counts.
-        error: the exception to raise once all siblings have come to their end, if the run cannot go on.
     """
 
     reason: str
     detail: str = ""
     key: bytes = b""
-    error: Exception | None = None
 
     @property
     def fault(self) -> Fault:

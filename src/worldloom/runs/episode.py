@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from worldloom.core.errors import Ended, ModelError, RecordError, ToolError
+from worldloom.core.errors import Ended, ModelError, ToolError
 from worldloom.models.model import Model
 from worldloom.runs.ending import End
 from worldloom.runs.ledger import Ledger
@@ -37,7 +37,6 @@ class Episode:
     def __post_init__(self) -> None:
         self.prompts = Prompts(self.ledger.mend)
         self._waiting: set[asyncio.Task[object]] = set()
-        self._tokens_at: tuple[bytes, int] = (b"", 0)
 
     def stop(self, reason: str) -> None:
         """Stop the episode from outside: effects under way are given up, no other begins."""
@@ -46,32 +45,27 @@ class Episode:
             for task in self._waiting:
                 task.cancel()
 
-    def check_stopped(self, key: bytes) -> None:
-        """Raise `Ended` if the episode was stopped, now or, in an earlier life, at this very key."""
-        old = self.ledger.recorded(key)
-        if old is not None and old.type == STOPPED:
-            self.ledger.record(key, STOPPED, old.body)
-            raise Ended(str(old.body["reason"]))
-        if self.stop_reason is not None and not self.ledger.replaying:
-            raise self.stopped(key)
+    def check_stopped(self, key: bytes, at: str, inside: bytes) -> None:
+        """Raise `Ended` if the episode was stopped, now or, in an earlier life, at this very key.
 
-    def stopped(self, key: bytes) -> Ended:
-        """Record at `key` that the outside stopped the episode."""
-        reason = self.stop_reason or "cancelled"
-        self.ledger.record(key, STOPPED, {"reason": reason})
-        return Ended(reason)
-
-    def check_tokens(self, boundary: bytes) -> None:
-        """Raise `Ended` once the tokens are used up.
-
-        All siblings of one boundary are measured by what had been used when the first of them came.
+        Args:
+            at: what is about to begin under `key`: a `node`, a `map`, or an effect by its type.
+            inside: keys of what it will record begin so. What an earlier life recorded there is played first: the
+                past cannot be stopped.
         """
-        if self.limits.tokens is None:
-            return
-        if self._tokens_at[0] != boundary:
-            self._tokens_at = (boundary, self.usage.tokens)
-        if self._tokens_at[1] >= self.limits.tokens:
-            raise Ended("token_limit")
+        old = self.ledger.recorded(key)
+        if old is not None:
+            if old.type == STOPPED and (body := self.ledger.body(key)).get("at") == at:
+                self.ledger.record(key, STOPPED, body)
+                raise Ended(str(body.get("reason")))
+        elif self.stop_reason is not None and not self.ledger.replaying and not self.ledger.holds(inside):
+            raise self.stopped(key, at)
+
+    def stopped(self, key: bytes, at: str, reason: str | None = None, detail: str = "") -> Ended:
+        """Record at `key` that the outside stopped the episode."""
+        reason = reason or self.stop_reason or "cancelled"
+        self.ledger.record(key, STOPPED, {"reason": reason, "at": at})
+        return Ended(reason, detail)
 
     def waiting(self, task: "asyncio.Task[object]") -> "_Waiting":
         """While entered, `stop` cancels the task."""
@@ -98,6 +92,4 @@ def end_of(error: Exception, key: bytes) -> End:
         return End(reason, str(error), key)
     if isinstance(error, ToolError):
         return End("tool_failed", str(error), key)
-    if isinstance(error, RecordError):
-        return End("error", str(error), key, error)
     return End("error", f"{type(error).__name__}: {error}", key)

@@ -9,8 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from worldloom.core.errors import RecordError
+from worldloom.core.canonical import canonical, parse
+from worldloom.core.errors import Divergence, RecordError
+from worldloom.core.event import Event
 from worldloom.models.model import Model
+from worldloom.runs.effect import EFFECTS
 from worldloom.runs.ending import End
 from worldloom.runs.episode import STOPPED, Episode
 from worldloom.runs.ledger import Ledger, unchanged
@@ -65,7 +68,8 @@ class Executor:
         """Play all episodes, or as many as there is time for before `stop`.
 
         Raises:
-            RecordError: the record cannot be written, or a resumed episode diverges from it.
+            RecordError: the record cannot be written, which stops all episodes; or a resumed one diverges from it,
+                which stops no other.
         """
         waiting = iter(planned)
 
@@ -77,7 +81,8 @@ class Executor:
                     await self._play(one)
                 except RecordError as failure:
                     self._failure = self._failure or failure
-                    self.stop("error")
+                    if not isinstance(failure, Divergence):
+                        self.stop("cancelled")
 
         async with asyncio.TaskGroup() as group:
             for _ in range(self.concurrency):
@@ -105,7 +110,7 @@ class Executor:
             status="cancelled" if end.reason == "cancelled" else "ended",
             reason=end.reason,
             fault=end.fault,
-            detail=end.detail or None,
+            detail=self._mended(end.detail) or None,
             fingerprint=episode.ledger.fingerprint(),
             steps=usage.steps,
             model_calls=usage.model_calls,
@@ -114,27 +119,33 @@ class Executor:
             started_at=started_at,
             seconds=time.perf_counter() - begun,
         )
-        self._close(row, planned.scorer.score(EpisodeRecord(episode.ledger.rows())))
+        try:
+            scores = planned.scorer.score(EpisodeRecord(episode.ledger.rows()))
+        except Exception as fault:  # noqa: BLE001  # a broken scorer costs one episode its scores, no other anything
+            scores = []
+            row = replace(row, detail=self._mended(f"not scored: {fault!r}; {end.detail}"))
+        self._close(row, scores)
+
+    def _mended(self, text: str) -> str:
+        """Text for people, which may hold anything a server or an exception said, as it can be written."""
+        lawful = text.encode("utf-8", "replace").decode("utf-8")
+        return str(parse(self.mend(canonical(lawful))))
 
     def _open(self, planned: Planned) -> Episode:
         """The episode with what an earlier life left of it."""
-        recorded, intents = {}, {}
+        number, intents = planned.row.row, dict[bytes, str]()
+        recorded = dict[bytes, Event]()
         if planned.row.status != "planned":
-            recorded, intents = self.store.events(planned.row.row), self.store.intents(planned.row.row)
-            outside = [key for key, event in recorded.items() if event.type in (STOPPED, "ended.1")]
-            reopen(self.writer, planned.row.row, outside)
-            for key in outside:
-                del recorded[key]
-        ledger = Ledger(planned.row.row, self.writer, recorded, intents=intents, mend=self.mend)
+            intents = self.store.intents(number)
+            recorded, undone = before_the_stop(self.store.arrivals(number))
+            reopen(self.writer, number, undone)
+        ledger = Ledger(number, self.writer, recorded, intents=intents, mend=self.mend)
         return Episode(ledger, planned.row.id, planned.row.seed, self.models, planned.limits, wall=time.time)
 
     def _close(self, row: EpisodeRow, scores: Sequence[Score]) -> None:
-        put_episode(
-            self.writer,
-            row.row,
-            **{name: getattr(row, name) for name in _CLOSING},
-        )
         put_scores(self.writer, row.row, scores)
+        # Last: an episode that says it has ended is complete, wherever a crash cut.
+        put_episode(self.writer, row.row, **{name: getattr(row, name) for name in _CLOSING})
         self.on_end(row, scores)
 
 
@@ -142,6 +153,22 @@ _CLOSING = (
     "status", "reason", "fault", "detail", "fingerprint", "steps", "model_calls", "prompt_tokens",
     "completion_tokens", "seconds",
 )  # fmt: skip
+
+
+def before_the_stop(arrivals: Iterable[Event]) -> tuple[dict[bytes, Event], list[bytes]]:
+    """What of an episode's record holds if it goes on, and the keys of what has to go.
+
+    A stop, and what was concluded after it, has to go. What the outside said holds, also if it arrived after the stop:
+    it had been asked before.
+    """
+    kept, undone, stopped = {}, [], False
+    for event in arrivals:
+        stopped = stopped or event.type in (STOPPED, "ended.1")
+        if stopped and event.type not in EFFECTS:
+            undone.append(event.key)
+        else:
+            kept[event.key] = event
+    return kept, undone
 
 
 async def replay_episode(

@@ -78,8 +78,7 @@ class Ledger:
         self._may_grow = may_grow
         self._rows: dict[bytes, Event] = {}
         self.mend = mend
-        self.parted: tuple[bytes, Divergence] | None = None
-        """The smallest key at which record and program have parted, whoever caught the exception."""
+        self._parted: tuple[bytes, Divergence] | None = None
 
     @property
     def replaying(self) -> bool:
@@ -141,9 +140,22 @@ class Ledger:
     def diverged(self, key: bytes, recorded: str | None, found: str | None) -> Divergence:
         """The exception to raise where record and program part. It is kept, so that no program can swallow it."""
         divergence = Divergence(show_key(key), recorded, found)
-        if self.parted is None or key < self.parted[0]:
-            self.parted = (key, divergence)
+        if self._parted is None or key < self._parted[0]:
+            self._parted = (key, divergence)
         return divergence
+
+    def check_past(self, end: bytes, found: str) -> None:
+        """Raise `Divergence` if an earlier life recorded something else, or more, before the end of the episode.
+
+        Args:
+            end: key of the row that will say how the episode ended.
+            found: what this life found there, for people.
+        """
+        missed = min((key for key in self._recorded if key not in self._rows and key != end), default=None)
+        if missed is not None and (self._parted is None or missed < self._parted[0]):
+            self.diverged(missed, self._recorded[missed].type, found)
+        if self._parted is not None:
+            raise self._parted[1]
 
     def note(self, key: bytes, type: str, body: Mapping[str, Any]) -> None:
         """Telemetry: joined by key, outside every fingerprint."""
@@ -171,10 +183,6 @@ class Ledger:
         """The rows of this life, in key order."""
         return [self._rows[key] for key in sorted(self._rows)]
 
-    def unreached(self) -> bytes | None:
-        """The smallest recorded key that this life did not come by; None if it came by all."""
-        return min((key for key in self._recorded if key not in self._rows), default=None)
-
     def fingerprint(self) -> str:
         """SHA-256 over (key, type, canonical body) in key order, each with its length before it."""
         whole = hashlib.sha256()
@@ -184,6 +192,16 @@ class Ledger:
                 whole.update(len(part).to_bytes(4, "big"))
                 whole.update(part)
         return whole.hexdigest()
+
+
+class NullLedger(Ledger):
+    """Keeps nothing: with it a graph is an ordinary graph, which may be invoked again and again."""
+
+    def record(self, key: bytes, type: str, body: Mapping[str, Any]) -> Event:
+        """Check that the body could be recorded."""
+        return Event(key, type, pack(body, self.mend)[0])
+
+    def note(self, key: bytes, type: str, body: Mapping[str, Any]) -> None: ...
 
 
 def _shown(event: Event, blob: Blob | None = None) -> str:

@@ -36,7 +36,9 @@ class Budget:
 
     __slots__ = ("_began", "_call_limit", "_token_limit", "calls", "tokens")
 
-    def __init__(self, call_limit: int | None, token_limit: int | None, calls: int = 0, tokens: int = 0) -> None:
+    def __init__(
+        self, call_limit: int | None, token_limit: int | None, calls: int = 0, tokens: int = 0
+    ) -> None:
         self._call_limit, self._token_limit = call_limit, token_limit
         self._began = (calls, tokens)
         self.calls, self.tokens = calls, tokens

@@ -5,8 +5,6 @@ The executor knows this protocol and never hears of LangGraph.
 
 from typing import Protocol
 
-from worldloom.core.errors import Divergence, RecordError
-from worldloom.core.key import show_key
 from worldloom.runs.context import Context
 from worldloom.runs.ending import End
 from worldloom.runs.episode import Episode, end_of
@@ -28,12 +26,9 @@ async def play(program: EpisodeProgram, episode: Episode) -> End:
     ctx = Context(episode)
     try:
         end = await program.run(ctx)
-    except RecordError:
-        raise
     except Exception as error:  # noqa: BLE001  # the boundary of the episode: a failed episode is data and stops no other
         end = end_of(error, ctx.here)
-    if end.error is not None:
-        raise end.error
+    episode.ledger.check_past(ctx.here, f"the end of the episode: {end.reason} {end.detail}".strip())
     usage = episode.usage
     ctx.emit(
         "ended.1",
@@ -46,7 +41,4 @@ async def play(program: EpisodeProgram, episode: Episode) -> End:
             "completion_tokens": usage.completion_tokens,
         },
     )
-    if episode.ledger.replaying and (missed := episode.ledger.unreached()) is not None:
-        row = episode.ledger.recorded(missed)
-        raise Divergence(show_key(missed), row.type if row else None, None)
     return end

@@ -4,11 +4,11 @@ Created once, opened by one writing process at a time and by any number of reade
 and `scores` projections only; events are read an episode at a time.
 """
 
+import contextlib
 import fcntl
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -84,12 +84,24 @@ class RunStore:
             self._reader = sqlite3.connect(
                 self.path, timeout=30, isolation_level=None, check_same_thread=False
             )
-            found = self.value("format")
-            if found != FORMAT:
-                raise RecordError(
-                    f"{self.path} has record format {found}; this worldloom reads format {FORMAT}"
-                )
+            try:
+                self._check_format()
+            except RecordError:
+                self.close()
+                raise
         return self._reader
+
+    def _check_format(self) -> None:
+        found = self.value("format")
+        if found != FORMAT:
+            raise RecordError(f"{self.path} has record format {found}; this worldloom reads format {FORMAT}")
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        reader = self._reader or self.reader
+        try:
+            return reader.execute(sql, values).fetchall()
+        except sqlite3.Error as failure:
+            raise RecordError(f"{self.path} cannot be read as the record of a run: {failure}") from failure
 
     def close(self) -> None:
         if self._reader is not None:
@@ -100,87 +112,91 @@ class RunStore:
     def create(
         folder: Path, manifest: Mapping[str, Any], episodes: Iterable[EpisodeRow], blobs: Iterable[Blob] = ()
     ) -> "RunStore":
-        """Lay out a new run: manifest, its blobs and the planned episodes, in one transaction."""
+        """Lay out a new run: manifest, its blobs and the planned episodes, in one transaction.
+
+        Raises:
+            RecordError: it cannot be written.
+        """
+        store = RunStore(folder)
         try:
             folder.mkdir(parents=True)
-        except OSError as failure:
+            with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.executescript(
+                    "BEGIN;" + files(__package__).joinpath("schema.sql").read_text("utf-8")
+                )
+                connection.executemany(
+                    "INSERT INTO run VALUES (?, ?)",
+                    [("format", json.dumps(FORMAT)), ("status", '"planned"'), ("manifest", _text(manifest))],
+                )
+                connection.executemany(_INSERT_EPISODE, (asdict(row) for row in episodes))
+                connection.executemany(
+                    "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)",
+                    [(blob.sha256, blob.media_type, blob.data) for blob in blobs],
+                )
+                connection.execute("COMMIT")
+        except (OSError, sqlite3.Error) as failure:
             raise RecordError(f"cannot create the run folder {folder}: {failure}") from failure
-        store = RunStore(folder)
-        connection = sqlite3.connect(store.path, isolation_level=None)
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript("BEGIN;" + files(__package__).joinpath("schema.sql").read_text("utf-8"))
-            connection.executemany(
-                "INSERT INTO run VALUES (?, ?)",
-                [("format", json.dumps(FORMAT)), ("status", '"planned"'), ("manifest", _text(manifest))],
-            )
-            connection.executemany(_INSERT_EPISODE, (asdict(row) for row in episodes))
-            connection.executemany(
-                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)",
-                [(blob.sha256, blob.media_type, blob.data) for blob in blobs],
-            )
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
         return store
 
-    @contextmanager
+    @contextlib.contextmanager
     def writing(self) -> Iterator[Writer]:
-        """The run's one writer; a second process is refused while this one holds the lock."""
-        with (self.folder / "run.lock").open("w") as lock:
-            _take(lock, self.folder)
+        """The run's one writer; a second process is refused while this one holds the lock.
+
+        Raises:
+            UsageError: another process is writing.
+            RecordError: the record cannot be written; raised at the end, if nothing else was raised before.
+        """
+        with contextlib.closing(_lock(self.folder)):
             writer = Writer(str(self.path))
             writer.start()
             try:
                 yield writer
             finally:
-                writer.close()
+                writer.stop()
+            writer.check()
 
     def value(self, name: str) -> Any:
         """A named value of the run: `format`, `status`, `manifest`."""
-        connection = self._reader if self._reader is not None else self.reader
-        try:
-            found = connection.execute("SELECT value FROM run WHERE name = ?", (name,)).fetchone()
-        except sqlite3.DatabaseError as failure:
-            raise RecordError(f"{self.path} is no record of a run: {failure}") from failure
-        return None if found is None else json.loads(found[0])
+        found = self._rows("SELECT value FROM run WHERE name = ?", (name,))
+        return json.loads(found[0][0]) if found else None
 
     def episodes(self) -> list[EpisodeRow]:
         """All episodes in the order of the plan."""
-        rows = self.reader.execute(f"SELECT {_COLUMNS} FROM episodes ORDER BY row").fetchall()
-        return [EpisodeRow(*row) for row in rows]
+        return [EpisodeRow(*row) for row in self._rows(f"SELECT {_COLUMNS} FROM episodes ORDER BY row")]
 
     def events(self, episode: int) -> dict[bytes, Event]:
         """key -> event of one episode, in key order."""
-        rows = self.reader.execute(
-            "SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,)
-        )
+        rows = self._rows("SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,))
         return {key: Event(key, type, data, self.blob) for key, type, data in rows}
+
+    def arrivals(self, episode: int) -> list[Event]:
+        """The events of one episode in the order in which they were recorded."""
+        rows = self._rows("SELECT key, type, data FROM events WHERE episode = ? ORDER BY seq", (episode,))
+        return [Event(key, type, data, self.blob) for key, type, data in rows]
 
     def telemetry(self, episode: int) -> list[tuple[bytes, str, dict[str, Any]]]:
         """(key, type, body) of one episode, in key order."""
-        rows = self.reader.execute(
+        rows = self._rows(
             "SELECT key, type, data FROM telemetry WHERE episode = ? ORDER BY key, seq", (episode,)
         )
         return [(key, type, json.loads(data)) for key, type, data in rows]
 
     def intents(self, episode: int) -> dict[bytes, str]:
         """key -> request digest of side effects that were about to be sent."""
-        return dict(
-            self.reader.execute("SELECT key, request FROM intents WHERE episode = ?", (episode,)).fetchall()
-        )
+        return dict(self._rows("SELECT key, request FROM intents WHERE episode = ?", (episode,)))
 
     def blob(self, sha256: str) -> bytes:
-        found = self.reader.execute("SELECT data FROM blobs WHERE sha256 = ?", (sha256,)).fetchone()
-        if found is None:
+        found = self._rows("SELECT data FROM blobs WHERE sha256 = ?", (sha256,))
+        if not found:
             raise RecordError(f"blob {sha256} is not in {self.path}")
-        data: bytes = found[0]
+        data: bytes = found[0][0]
         return data
 
     def scores(self, scoring: str = "default") -> dict[int, list[Score]]:
         """episode row -> its scores in one scoring pass."""
         found: dict[int, list[Score]] = {}
-        for episode, *values in self.reader.execute(
+        for episode, *values in self._rows(
             "SELECT episode, name, value, n, unit, how, detail FROM scores WHERE scoring = ? ORDER BY episode, place",
             (scoring,),
         ):
@@ -214,9 +230,10 @@ def put_value(writer: Writer, name: str, value: Any) -> None:
 
 
 def reopen(writer: Writer, episode: int, keys: Sequence[bytes]) -> None:
-    """Take away the rows that say that an episode was stopped from outside, so that it can go on."""
+    """Take away the rows that say that an episode was stopped, so that it can go on."""
     for key in keys:
         writer.put("DELETE FROM events WHERE episode = ? AND key = ?", (episode, key))
+    writer.put("DELETE FROM scores WHERE episode = ?", (episode,))
     put_episode(writer, episode, status="planned", reason=None, fault=None, detail=None, fingerprint=None)
 
 
@@ -224,8 +241,14 @@ def _text(value: Any) -> str:
     return canonical(value if not isinstance(value, Mapping) else dict(value)).decode("utf-8")
 
 
-def _take(lock: IO[str], folder: Path) -> None:
+def _lock(folder: Path) -> IO[str]:
+    try:
+        lock = (folder / "run.lock").open("w")
+    except OSError as failure:
+        raise RecordError(f"cannot write the record in {folder}: {failure}") from failure
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        lock.close()
         raise UsageError(f"another process is writing the run {folder}; wait for it or stop it") from None
+    return lock

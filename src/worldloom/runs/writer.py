@@ -5,15 +5,15 @@ fails (disk full, read-only, locked), the failure is kept and raised at the next
 """
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from worldloom.core.canonical import canonical
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError
 from worldloom.core.event import Event
@@ -24,11 +24,12 @@ BATCH_S = 0.05
 _EVENT = "INSERT INTO events (episode, key, type, data) VALUES (?, ?, ?, ?)"
 _TELEMETRY = "INSERT INTO telemetry (episode, key, type, data) VALUES (?, ?, ?, ?)"
 _INTENT = "INSERT OR REPLACE INTO intents (episode, key, request) VALUES (?, ?, ?)"
+_FAILED = "UPDATE run SET value = '\"failed\"' WHERE name = 'status'"
 _BLOB = "INSERT OR IGNORE INTO blobs (sha256, media_type, data) VALUES (?, ?, ?)"
 
 
 class Writer:
-    """Sink of every ledger of a run. Owns the connection from `start` to `close`."""
+    """Sink of every ledger of a run. Owns the connection from `start` to `stop`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -37,22 +38,43 @@ class Writer:
         self._lock = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._work, name="worldloom-writer", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        """Write what is pending and stop.
+        """Open the store.
 
         Raises:
-            RecordError: a write failed.
+            RecordError: it cannot be opened.
         """
+        try:
+            connection = sqlite3.connect(
+                self._path, timeout=30, isolation_level=None, check_same_thread=False
+            )
+            # On kill -9 nothing committed is lost; on power loss the last batches may be, but never the file.
+            connection.execute("PRAGMA synchronous=NORMAL")
+        except sqlite3.Error as failure:
+            self._failure = failure
+        self.check()
+        self._thread = threading.Thread(
+            target=self._work, args=(connection,), name="worldloom-writer", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what is pending and stop; `check` then says whether all of it was written."""
         with self._lock:
             self._closing = True
             self._lock.notify()
-        self._thread.join()
-        self._raise_failure()
+        if self._thread is not None:
+            self._thread.join()
+
+    def check(self) -> None:
+        """Raise the `RecordError` of a write that failed, if one did."""
+        if self._failure is not None:
+            raise RecordError(
+                f"cannot write the record {self._path}: {self._failure}. What was written before stays; "
+                "mend the cause and resume the run"
+            ) from self._failure
 
     def put(self, sql: str, values: Sequence[Any]) -> None:
         """Hand over one statement.
@@ -61,14 +83,14 @@ class Writer:
             RecordError: an earlier write failed.
         """
         if self._failure is not None:
-            self._raise_failure()
+            self.check()
         self._pending.append((sql, values))
 
     def event(self, episode: int, event: Event) -> None:
         self.put(_EVENT, (episode, event.key, event.type, event.data))
 
-    def telemetry(self, episode: int, key: bytes, type: str, body: Mapping[str, Any]) -> None:
-        self.put(_TELEMETRY, (episode, key, type, canonical(dict(body))))
+    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None:
+        self.put(_TELEMETRY, (episode, key, type, data))
 
     def intent(self, episode: int, key: bytes, request: str) -> None:
         self.put(_INTENT, (episode, key, request))
@@ -80,23 +102,13 @@ class Writer:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         with self._lock:
-            self._raise_failure()
+            self.check()
             self._waiters.append((loop, done))
             self._lock.notify()
         await done
-        self._raise_failure()
+        self.check()
 
-    def _raise_failure(self) -> None:
-        if self._failure is not None:
-            raise RecordError(
-                f"cannot write the record {self._path}: {self._failure}. What was written before stays; "
-                "mend the cause and resume the run"
-            ) from self._failure
-
-    def _work(self) -> None:
-        connection = sqlite3.connect(self._path, timeout=30, isolation_level=None)
-        # On kill -9 nothing committed is lost; on power loss the last batches may be, but never the file.
-        connection.execute("PRAGMA synchronous=NORMAL")
+    def _work(self, connection: sqlite3.Connection) -> None:
         try:
             while True:
                 with self._lock:
@@ -117,13 +129,16 @@ class Writer:
     def _write(self, connection: sqlite3.Connection, batch: Sequence[tuple[str, Sequence[Any]]]) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for sql, rows in groupby(batch, key=itemgetter(0)):  # in their order: a later row may change an earlier
+            # In their order: a later row may change an earlier one.
+            for sql, rows in groupby(batch, key=itemgetter(0)):
                 connection.executemany(sql, (values for _, values in rows))
             connection.execute("COMMIT")
         except Exception as failure:  # noqa: BLE001  # the thread's boundary: kept, and raised at the next hand-over
             self._failure = failure
-            if connection.in_transaction:
-                connection.rollback()
+            with contextlib.suppress(sqlite3.Error):  # the run says that it failed, if there is room for that
+                if connection.in_transaction:
+                    connection.rollback()
+                connection.execute(_FAILED)
 
 
 def _settle(loop: asyncio.AbstractEventLoop, done: "asyncio.Future[None]") -> None:
@@ -131,5 +146,5 @@ def _settle(loop: asyncio.AbstractEventLoop, done: "asyncio.Future[None]") -> No
         if not done.done():
             done.set_result(None)
 
-    if not loop.is_closed():
+    with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
         loop.call_soon_threadsafe(set_result)

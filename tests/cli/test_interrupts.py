@@ -1,0 +1,81 @@
+"""Ctrl-C ends a run cleanly, `kill -9` does not lose it, and `resume` completes either."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from worldloom.runs.store import RunStore
+
+
+@pytest.fixture
+def start(project, python, serve, careful):
+    """Starts a run in a process of its own whose model does not answer its third request."""
+    server = serve(careful, hold=frozenset({3}))
+    words = ["run", "scenarios", "--model", "m", "--base-url", server.url, "--epochs", "2", "--concurrency", "1"]
+    process = subprocess.Popen(
+        [*python, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    assert server.held.wait(60)
+    yield server, process
+    process.kill()
+    process.communicate()
+
+
+def finish(server, project, command):
+    """Resume the one run of the project, and replay it."""
+    server.release.set()
+    folder = next((project / "runs").iterdir())
+    asked = server.chats
+    resumed = command("resume", "last", "--json")
+    assert resumed.exit_code == 0, resumed.stderr
+    result = json.loads(resumed.stdout)
+    assert result["status"] == "completed"
+    assert {row["status"] for row in result["episodes"]} == {"ended"}
+    assert server.chats - asked == 6, "what was answered before is not asked again"
+    assert command("replay", folder.name).exit_code == 0
+
+
+def test_ctrl_c_ends_with_130_a_partial_table_and_how_to_go_on(start, project, command):
+    server, process = start
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    folder = next((project / "runs").iterdir())
+    assert RunStore(folder).value("status") == "cancelled"
+    assert "Traceback" not in stderr
+    row = next(line for line in stdout.splitlines() if line.startswith("m "))
+    assert "1 of 2" in row
+    assert "cancelled 1 (the run was interrupted); planned 1 (not begun)" in stdout
+    assert f"Resume: worldloom resume runs/{folder.name}" in stdout
+    finish(server, project, command)
+
+
+def test_a_killed_run_is_listed_as_interrupted_and_can_be_completed(start, project, command):
+    server, process = start
+    assert json.loads(command("runs", "list", "--json").stdout)[0]["status"] == "running"
+    process.kill()
+    process.wait(60)
+    assert json.loads(command("runs", "list", "--json").stdout)[0]["status"] == "interrupted"
+    finish(server, project, command)
+
+
+def test_resuming_a_complete_run_plays_nothing(played, command):
+    before = (played / "run.sqlite").read_bytes()
+    done = command("resume", "last")
+    assert done.exit_code == 0
+    assert "nothing is left to play" in done.stderr
+    assert "careful" in done.stdout
+    assert (played / "run.sqlite").read_bytes() == before
+
+
+def test_ctrl_c_before_a_run_has_begun_leaves_nothing_behind(project, command, monkeypatch):
+    def interrupt(specs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("worldloom.cli.running.have_weights", interrupt)
+    done = command("run", "scenarios")
+    assert (done.exit_code, done.stderr) == (130, "interrupted\n")
+    assert not (project / "runs").exists()

@@ -1,0 +1,45 @@
+"""`replay`: 0 if all is reproduced, 1 and the first key that differs if not."""
+
+import json
+import sqlite3
+
+
+def test_a_run_is_reproduced(played, command):
+    done = command("replay", "last")
+    assert (done.exit_code, done.stdout) == (0, f"All 2 episodes are reproduced byte for byte: runs/{played.name}\n")
+    assert json.loads(command("replay", "last", "--json").stdout) == {
+        "run": str(played),
+        "replayed": 2,
+        "reproduced": 2,
+        "findings": [],
+    }
+
+
+def test_a_changed_record_is_found_with_its_first_key(played, command):
+    record = sqlite3.connect(played / "run.sqlite")
+    key, data = record.execute(
+        "SELECT key, data FROM events WHERE episode = 1 AND type = 'stepped.1' ORDER BY key LIMIT 1"
+    ).fetchone()
+    changed = data.replace(b'"success":true', b'"success":false')
+    assert changed != data
+    record.execute("UPDATE events SET data = ? WHERE episode = 1 AND key = ?", (changed, key))
+    record.commit()
+    record.close()
+    done = command("replay", "last")
+    assert done.exit_code == 1
+    for text in ("print-handouts, careful, seed 0", "diverges at key", '"success":false', '"success":true'):
+        assert text in done.stdout
+    assert "1 of 2 episodes are not reproduced" in done.stdout
+    findings = json.loads(command("replay", "last", "--json").stdout)["findings"]
+    assert [(one["episode"], one["scenario"]) for one in findings] == [(1, "print-handouts")]
+    assert "diverges at key" in findings[0]["problem"]
+
+
+def test_a_run_in_which_nothing_has_ended_has_nothing_to_replay(played, command):
+    record = sqlite3.connect(played / "run.sqlite")
+    record.execute("UPDATE episodes SET status = 'planned'")
+    record.commit()
+    record.close()
+    done = command("replay", "last")
+    assert done.exit_code == 0
+    assert "Nothing to replay" in done.stdout

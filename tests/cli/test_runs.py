@@ -1,0 +1,122 @@
+"""`runs list`, `show` and `export`, and how a person names a run."""
+
+import csv
+import io
+import json
+import os
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def three(played):
+    """Three runs: `first`, `second` and `secret`, begun in this order."""
+    place = played.parent
+    for number, name in enumerate(("secret", "first", "second")):
+        shutil.copytree(played, place / name)
+        os.utime(place / name / "run.lock", (1000 + (number or 3), 1000 + (number or 3)))
+    shutil.rmtree(played)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("first", "first"),
+        ("fi", "first"),
+        ("last", "secret"),
+        ("secr", "secret"),
+        ("runs/second", "second"),
+        ("runs/second/run.sqlite", "second"),
+    ],
+)
+def test_a_run_is_found_by_path_name_start_of_its_name_and_age(three, command, name, meant):
+    assert f"Record: runs/{meant}" in command("runs", "show", name).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sec", "2 runs in runs begin with 'sec': secret, second"),
+        ("sceond", "did you mean 'second'?"),
+        ("nothing", "allowed: the path of a run, last, secret, second, first"),
+        ("", "no run ''"),
+        ("../..", "no run '../..'"),
+        ("x" * 5000, "no run"),
+    ],
+)
+def test_a_name_that_means_no_run_or_several_is_refused(three, command, name, said):
+    done = command("runs", "show", name)
+    assert done.exit_code == 2
+    assert said in done.stderr.replace(str(three), "runs")
+
+
+def test_where_there_is_no_run_the_message_says_how_one_is_made(here, command):
+    done = command("replay", "last")
+    assert done.exit_code == 2
+    assert "`worldloom run` makes one" in done.stderr
+    done = command("runs", "list")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert command("runs", "list", "--json").stdout == "[]\n"
+
+
+def test_runs_are_listed_with_the_newest_last(three, command):
+    done = command("runs", "list")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[0] for line in lines if line and line[0] in ("first", "second", "secret")] == ["first", "second", "secret"]
+    listed = json.loads(command("runs", "list", "--json").stdout)[0]
+    assert (listed["name"], listed["status"], listed["episodes"], listed["ended"]) == ("first", "completed", 2, 2)
+    assert listed["contestant"] == "careful"
+
+
+def test_one_unreadable_run_does_not_hide_the_others(three, command):
+    (three / "first" / "run.sqlite").write_bytes(b"no database" * 100)
+    for sidecar in (three / "first").glob("run.sqlite-*"):
+        sidecar.unlink()
+    listed = {run["name"]: run for run in json.loads(command("runs", "list", "--json").stdout)}
+    assert (listed["first"]["status"], listed["second"]["status"]) == ("unreadable", "completed")
+    assert command("runs", "list").exit_code == 0
+    done = command("runs", "show", "first")
+    assert done.exit_code == 1
+    assert "is no record of a run" in done.stderr
+
+
+def test_a_folder_for_runs_can_be_named(three, command, monkeypatch):
+    three.rename(three.parent / "elsewhere")
+    assert len(json.loads(command("runs", "list", "--json", "--runs-dir", "elsewhere").stdout)) == 3
+    monkeypatch.setenv("WORLDLOOM_RUNS_DIR", "elsewhere")
+    assert "Record: elsewhere/second" in command("runs", "show", "second").stdout
+
+
+def test_show_has_a_row_for_every_episode(played, command):
+    done = command("runs", "show", "last")
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("print-handouts")]
+    assert [row[1] for row in rows] == ["literal", "careful"]
+    assert json.loads(command("runs", "show", "last", "--json").stdout)["status"] == "completed"
+
+
+def test_the_csv_has_a_line_for_every_episode_with_its_metrics(played, command):
+    done = command("runs", "export", "last", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["cast_name"], row["SPR"], row["reason"]) for row in rows] == [
+        ("literal", "0.0", "completed"),
+        ("careful", "1.0", "completed"),
+    ]
+    assert not [name for name in rows[0] if "copies" in name], "criteria are in the JSON only"
+
+
+def test_an_export_is_written_to_a_new_file_and_to_no_other(played, command, here):
+    done = command("runs", "export", "last", "-o", "out.json")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert json.loads((here / "out.json").read_text("utf-8"))["status"] == "completed"
+    (here / "out.json").write_text("mine", "utf-8")
+    again = command("runs", "export", "last", "-o", "out.json")
+    assert again.exit_code == 2
+    assert (here / "out.json").read_text("utf-8") == "mine"
+
+
+def test_an_unknown_format_is_refused_with_those_that_there_are(played, command):
+    done = command("runs", "export", "last", "--format", "xml")
+    assert done.exit_code == 2
+    assert "allowed: json, csv" in done.stderr

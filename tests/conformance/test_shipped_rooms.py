@@ -1,0 +1,48 @@
+"""Every graph that ships passes the conformance suite, whoever plays."""
+
+import hashlib
+import json
+
+import pytest
+
+from worldloom.api import load_suite
+from worldloom.api.cast import CastSpec
+from worldloom.api.plan import build_program
+from worldloom.core.registry import Registry
+from worldloom.core.scenario import parse_scenario
+from worldloom.models.model import Completion, Request, Usage
+from worldloom.models.scripted import ScriptedModel
+from worldloom.runs.limits import Limits
+from worldloom.testing import Trial, check_room
+
+NULL = "kind: 'null'\nid: nothing\nuser_prompt: Do nothing.\nworld: {}\n"
+
+
+def wayward(request: Request) -> Completion:
+    """Picks one of the choices of the schema, by the request alone; every fifth reply is no decision."""
+    draw = hashlib.sha256(repr(request.messages).encode()).digest()
+    assert request.schema is not None
+    choices = request.schema["properties"]["action"]["anyOf"]  # type: ignore[index,call-overload]
+    chosen = choices[draw[0] % len(choices)]  # type: ignore[index,arg-type]
+    if draw[1] % 5 == 0:
+        return Completion("I would rather not say.", usage=Usage(9, 5))
+    action = chosen.get("const")  # type: ignore[union-attr]
+    if action is None:
+        named = {name: one.get("const") for name, one in chosen["properties"].items()}  # type: ignore[index,union-attr,call-overload]
+        action = {**named, "arguments": {}}
+    return Completion(json.dumps({"thought_process": "so", "action": action}), usage=Usage(9, 5))
+
+
+@pytest.mark.parametrize("agent", ["llm", "random", "careful"])
+def test_the_aaw_graph_conforms(agent: str) -> None:
+    registry = Registry.discover()
+    scenario = load_suite("starter", registry=registry)[0]
+    program, _ = build_program(scenario, CastSpec(agent), registry)
+    models = {"agent": ScriptedModel(wayward)} if agent == "llm" else {}
+    check_room(Trial(lambda: program, lambda: dict(models), limits=Limits(steps=8)))
+
+
+def test_the_null_graph_conforms() -> None:
+    registry = Registry.discover()
+    program, _ = build_program(parse_scenario(NULL, "null.yaml", registry), CastSpec("random"), registry)
+    check_room(Trial(lambda: program, limits=Limits(steps=8)))
