@@ -9,7 +9,7 @@ from typing import Any
 
 from worldloom.agents.agent import AgentConfig, Decision
 from worldloom.agents.llm.prompt import DONE, prompt_text, reply_schema, task_text
-from worldloom.core.action import Action
+from worldloom.core.action import Action, Feedback
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
 from worldloom.core.view import View
@@ -36,8 +36,8 @@ class LLMAgent:
     async def act(self, memo: Json, view: View, ctx: Context) -> Decision:
         """The memo is the list of texts of the chat after the task: said, heard, said, heard, …"""
         chat: list[Json] = list(memo) if isinstance(memo, list) else []
-        if chat and view.feedback is not None:
-            chat.append(view.feedback.message or ("Done." if view.feedback.success else "That failed."))
+        if chat:
+            chat.append(_heard(view.feedback))
         schema, error, attempts = reply_schema(view, self.thought_characters), "", list(chat)
         for _ in range(self.retries + 1):
             completion = await ctx.model(self.model, self._request(view, attempts, schema))
@@ -45,10 +45,10 @@ class LLMAgent:
                 action, rationale = read_decision(completion)
             except ReplyError as wrong:
                 error = str(wrong)
-                attempts += [completion.text, prompt_text("again").format(error=error)]
+                attempts += [_said(completion), prompt_text("again").format(error=error)]
                 continue
-            return Decision(action, [*chat, completion.text or _spoken(completion)], rationale)
-        return Decision(None, [*chat, completion.text], fault=error)
+            return Decision(action, [*chat, _said(completion)], rationale)
+        return Decision(None, [*chat, _said(completion)], fault=error)
 
     def _request(self, view: View, chat: list[Json], schema: dict[str, Json]) -> Request:
         messages = [Message.of("system", prompt_text("system")), Message.of("user", task_text(view))]
@@ -88,9 +88,15 @@ def read_decision(completion: Completion) -> tuple[Action | None, str]:
     return Action(f"{entity_id}.{action_name}", arguments), rationale
 
 
-def _spoken(completion: Completion) -> str:
-    """A decision made by a tool call, as the chat shows it afterwards."""
-    return completion.tool_calls[0].arguments
+def _said(completion: Completion) -> str:
+    """A reply as the chat shows it afterwards, also if it was made by tool calls."""
+    return completion.text or "\n".join(call.arguments for call in completion.tool_calls)
+
+
+def _heard(feedback: Feedback | None) -> str:
+    if feedback is None:
+        return "Done."
+    return feedback.message or ("Done." if feedback.success else "That failed.")
 
 
 _OPTIONS = ("max_tokens", "thought_characters")

@@ -57,7 +57,9 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             message = {"role": "assistant", "content": server.answer(body)}
             usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
             choice = {"index": 0, "finish_reason": "stop", "message": message}
-            self._send({"id": "1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage})
+            self._send(
+                {"id": "1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+            )
 
         def _send(self, value: object) -> None:
             data = json.dumps(value).encode()

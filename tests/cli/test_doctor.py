@@ -17,13 +17,17 @@ def checks(command):
 
 
 def write_project(here, model, url):
-    (here / "worldloom.yaml").write_text(f"models: {{agent: {{model: {model}, base_url: '{url}'}}}}\n", "utf-8")
+    (here / "worldloom.yaml").write_text(
+        f"models: {{agent: {{model: {model}, base_url: '{url}'}}}}\n", "utf-8"
+    )
 
 
 def test_on_a_fresh_machine_nothing_is_in_the_way(checks, here):
     found, exit_code = checks()
     assert exit_code == 0
-    assert {"python", "worldloom", "packages", "embedded model", "project", "rooms", "suites", "runs"} <= set(found)
+    assert {"python", "worldloom", "packages", "embedded model", "project", "rooms", "suites", "runs"} <= set(
+        found
+    )
     assert found["embedded model"]["next"] == "worldloom models pull smollm2"
     assert found["project"]["next"] == "worldloom init writes one"
     assert not list(here.parent.glob("cache/**/*.gguf")), "nothing is pulled"

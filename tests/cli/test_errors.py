@@ -41,7 +41,10 @@ def test_a_fault_of_the_program_asks_to_be_reported(command, monkeypatch):
     monkeypatch.setattr("worldloom.cli.rooms.list_rooms", failing(ZeroDivisionError("by zero")))
     done = command("rooms")
     assert done.exit_code == 1
-    assert done.stderr == "error: a fault in worldloom: ZeroDivisionError: by zero\n--debug shows where; please report it\n"
+    assert (
+        done.stderr
+        == "error: a fault in worldloom: ZeroDivisionError: by zero\n--debug shows where; please report it\n"
+    )
 
 
 @pytest.mark.parametrize("words", [("--debug", "rooms"), ("rooms", "--debug")])
@@ -115,7 +118,9 @@ def test_nothing_of_a_hostile_record_reaches_the_terminal_raw(command, here, mon
     for words in (("runs", "list"), ("runs", "show", "hostile"), ("runs", "show", "hostile", "--json")):
         done = command(*words)
         assert done.exit_code == 0, done.stderr
-        assert not [char for char in done.stdout + done.stderr if not char.isprintable() and char != "\n"], words
+        assert not [char for char in done.stdout + done.stderr if not char.isprintable() and char != "\n"], (
+            words
+        )
     assert SHOWN in command("runs", "list").stdout
     assert SHOWN in command("runs", "show", "hostile").stdout
 
@@ -133,12 +138,16 @@ def test_nothing_of_a_hostile_word_or_file_reaches_the_terminal_raw(command, pro
         (ESCAPE,),
     ):
         done = command(*words)
-        assert not [char for char in done.stdout + done.stderr if not char.isprintable() and char != "\n"], words
+        assert not [char for char in done.stdout + done.stderr if not char.isprintable() and char != "\n"], (
+            words
+        )
     assert "[red]x[/red]" in command("runs", "show", "last").stdout
 
 
 def test_a_reader_that_goes_away_is_no_error(python, here):
-    process = subprocess.Popen([*python, "rooms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
+    process = subprocess.Popen(
+        [*python, "rooms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+    )
     process.stdout.close()
     stderr = process.stderr.read()
     process.stderr.close()
@@ -147,6 +156,8 @@ def test_a_reader_that_goes_away_is_no_error(python, here):
 
 def test_an_encoding_that_lacks_a_character_is_no_error(python, played):
     environ = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = subprocess.run([*python, "runs", "show", "last"], capture_output=True, env=environ, timeout=60, check=False)
+    done = subprocess.run(
+        [*python, "runs", "show", "last"], capture_output=True, env=environ, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert b"careful" in done.stdout

@@ -51,6 +51,8 @@ def test_the_version_is_that_of_the_package(command):
 
 def test_rooms_are_listed_with_their_summaries(command):
     rooms = json.loads(command("rooms", "--json").stdout)
-    assert {("agent", "llm"), ("world", "aaw"), ("graph", "aaw")} <= {(room["role"], room["name"]) for room in rooms}
+    assert {("agent", "llm"), ("world", "aaw"), ("graph", "aaw")} <= {
+        (room["role"], room["name"]) for room in rooms
+    }
     text = command("rooms").stdout
     assert [room["name"] for room in rooms if room["summary"].split()[0] not in text] == []

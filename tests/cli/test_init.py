@@ -15,7 +15,9 @@ def test_what_init_writes_runs_and_tells_floor_from_ceiling(command, here):
     assert load_project(here / "new/place/worldloom.yaml").models["agent"].model == "embedded"
     played = command("run", "new/place/scenarios", "--agent", "careful", "--json")
     assert played.exit_code == 0, played.stderr
-    assert {one["cast_name"]: one["metrics"]["SPR"]["mean"] for one in json.loads(played.stdout)["table"]} == {
+    assert {
+        one["cast_name"]: one["metrics"]["SPR"]["mean"] for one in json.loads(played.stdout)["table"]
+    } == {
         "literal": 0.0,
         "careful": 1.0,
     }

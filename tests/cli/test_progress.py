@@ -11,7 +11,20 @@ from worldloom.cli.progress import Progress, Tally, line, picture
 from worldloom.runs.limits import Usage
 from worldloom.runs.store import EpisodeRow
 
-ROW = EpisodeRow(0, "0", "s", "c", "m", 0, 0, "ended", reason="completed", steps=3, prompt_tokens=1000, completion_tokens=24)
+ROW = EpisodeRow(
+    0,
+    "0",
+    "s",
+    "c",
+    "m",
+    0,
+    0,
+    "ended",
+    reason="completed",
+    steps=3,
+    prompt_tokens=1000,
+    completion_tokens=24,
+)
 
 
 def executor(*, stop_reason=None, **active):
@@ -28,7 +41,9 @@ def test_a_line_counts_what_has_ended_and_what_is_under_way():
 
 
 def test_a_stop_is_shown():
-    assert line(Tally(2), executor(stop_reason="cancelled", _1=Usage())).endswith("stopping (cancelled): 1 episodes to close")
+    assert line(Tally(2), executor(stop_reason="cancelled", _1=Usage())).endswith(
+        "stopping (cancelled): 1 episodes to close"
+    )
 
 
 def test_a_picture_fits_into_a_narrow_terminal():

@@ -6,7 +6,10 @@ import sqlite3
 
 def test_a_run_is_reproduced(played, command):
     done = command("replay", "last")
-    assert (done.exit_code, done.stdout) == (0, f"All 2 episodes are reproduced byte for byte: runs/{played.name}\n")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"All 2 episodes are reproduced byte for byte: runs/{played.name}\n",
+    )
     assert json.loads(command("replay", "last", "--json").stdout) == {
         "run": str(played),
         "replayed": 2,

@@ -64,9 +64,18 @@ def test_where_there_is_no_run_the_message_says_how_one_is_made(here, command):
 def test_runs_are_listed_with_the_newest_last(three, command):
     done = command("runs", "list")
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert [line[0] for line in lines if line and line[0] in ("first", "second", "secret")] == ["first", "second", "secret"]
+    assert [line[0] for line in lines if line and line[0] in ("first", "second", "secret")] == [
+        "first",
+        "second",
+        "secret",
+    ]
     listed = json.loads(command("runs", "list", "--json").stdout)[0]
-    assert (listed["name"], listed["status"], listed["episodes"], listed["ended"]) == ("first", "completed", 2, 2)
+    assert (listed["name"], listed["status"], listed["episodes"], listed["ended"]) == (
+        "first",
+        "completed",
+        2,
+        2,
+    )
     assert listed["contestant"] == "careful"
 
 
@@ -79,7 +88,8 @@ def test_one_unreadable_run_does_not_hide_the_others(three, command):
     assert command("runs", "list").exit_code == 0
     done = command("runs", "show", "first")
     assert done.exit_code == 1
-    assert "is no record of a run" in done.stderr
+    assert "run.sqlite" in done.stderr
+    assert "not a database" in done.stderr
 
 
 def test_a_folder_for_runs_can_be_named(three, command, monkeypatch):
@@ -119,4 +129,13 @@ def test_an_export_is_written_to_a_new_file_and_to_no_other(played, command, her
 def test_an_unknown_format_is_refused_with_those_that_there_are(played, command):
     done = command("runs", "export", "last", "--format", "xml")
     assert done.exit_code == 2
-    assert "allowed: json, csv" in done.stderr
+    assert "allowed: json, csv, paper" in done.stderr
+
+
+def test_the_record_of_the_paper_holds_the_contestants_episodes(played, command):
+    done = command("runs", "export", "last", "--format", "paper")
+    assert done.exit_code == 0, done.stderr
+    (entry,) = json.loads(done.stdout)
+    assert entry["scenario_id"] == "print-handouts"
+    assert [step["action"] for step in entry["trajectory"]["steps"]][-1] == "print_handout"
+    assert entry["evaluation"]["pass_rate"] == 1.0

@@ -150,11 +150,12 @@ def test_defaults_fill_only_what_a_request_leaves_open() -> None:
     assert with_defaults(filled, defaults) is filled
 
 
-def test_models_of_one_server_share_its_narrowest_limit() -> None:
+@pytest.mark.parametrize("limits", [(32, 8), (8, 32)])
+def test_models_of_one_server_share_its_narrowest_limit(limits: tuple[int, int]) -> None:
     gates = Gates()
     first, second = (
         open_model(ModelSpec("m", url, limits=Limits(concurrency=limit)), gates=gates, environ={})
-        for url, limit in ((URL, 32), (URL + "/v1/", 8))
+        for url, limit in zip((URL, URL + "/v1/"), limits, strict=True)
     )
     assert first._gate is second._gate  # type: ignore[attr-defined]
     assert first._gate.limit == 8  # type: ignore[attr-defined]

@@ -61,7 +61,9 @@ def test_what_is_missing_is_pulled_once_and_nothing_else_is_left(index: Path, tm
     publish(index, CONTENT)
     cache = tmp_path / "cache"
     assert find(TINY, cache) is None
-    path = ensure(TINY, cache)
+    told: list[tuple[int, int]] = []
+    path = ensure(TINY, cache, lambda done, all_: told.append((done, all_)))
+    assert told[-1] == (TINY.size, TINY.size)
     assert path.read_bytes() == CONTENT
     assert verify(TINY, path)
     assert [item.name for item in cache.iterdir()] == ["tiny.gguf"]

@@ -69,7 +69,7 @@ class RunResult:
         return found
 
     def _line(self, cast_name: str, category: str | None, rows: Sequence[EpisodeRow]) -> Line:
-        ended = [row for row in rows if row.status in ("ended", "cancelled")]
+        ended = [row for row in rows if row.status == "ended"]
         sound = [row for row in ended if row.fault in ("none", "agent")]
         names = dict.fromkeys(
             score.name for row in rows for score in self.scores.get(row.row, ()) if score.unit != "criterion"

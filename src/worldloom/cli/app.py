@@ -204,7 +204,12 @@ def show_run(run: RunName, runs_dir: RunsDir = None, as_json: AsJson = False) ->
 @runs.command("export")
 def export_run(
     run: RunName,
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="json or csv.")] = "json",
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="json, csv, or one of the kind of scenario: paper for aaw."
+        ),
+    ] = "json",
     output: Annotated[
         Path | None,
         typer.Option(

@@ -73,7 +73,9 @@ def told(error: Exception, debug: bool = False) -> int:
 def _message(error: Exception) -> tuple[str, int]:
     """What to say of an error, and the exit code that it means."""
     if isinstance(error, typer.TyperException):  # the command line itself cannot be read
-        return f"error: {error.format_message()}", error.exit_code
+        place = getattr(error, "ctx", None)
+        hint = f"\n  see: {place.command_path} --help" if place is not None else ""
+        return f"error: {error.format_message()}{hint}", error.exit_code
     if isinstance(error, typer.Abort):
         return "interrupted", INTERRUPTED
     if isinstance(error, DocumentError) and len(error.problems) > _PROBLEMS:

@@ -21,7 +21,7 @@ from worldloom.cli.locating import run_folders, runs_place
 from worldloom.cli.models import kept
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.terminal import cell, put_json, say, stdout, table
-from worldloom.core.errors import ModelError, UsageError, WorldloomError
+from worldloom.core.errors import UsageError, WorldloomError
 from worldloom.core.project import FILE_NAME, Project, find_project
 from worldloom.core.registry import FOLDERS, Registry
 from worldloom.core.suite import library_suites
@@ -194,8 +194,8 @@ async def _model(purpose: str, spec: ModelSpec) -> Check:
         if wanted is not None and kept(wanted, check=False).path is None:
             return Check(name, "note", f"{shown}: its weights are pulled when it is first used")
         found = await probe(model)
-    except (WorldloomError, ModelError) as error:
-        return Check(name, "bad", f"{shown}: {error}", "worldloom models list --verify")
+    except WorldloomError as error:
+        return Check(name, "bad", f"{shown}: {error}", _mend(spec))
     finally:
         await model.aclose()
     return _probed(name, shown, spec, found)
@@ -204,7 +204,7 @@ async def _model(purpose: str, spec: ModelSpec) -> Check:
 def _probed(name: str, shown: str, spec: ModelSpec, found: Probe) -> Check:
     takes = f", {found.context_tokens:,} tokens of context" if found.context_tokens else ""
     if found.problem is not None:
-        told = "start the server, or mend the base URL" if not found.reachable else "see what the server says"
+        told = "see what the server says" if found.reachable else _mend(spec)
         return Check(name, "bad", f"{shown}: {found.problem}", told)
     if found.reachable is None:
         told = "its first call will tell; keys come from the environment"
@@ -216,3 +216,9 @@ def _probed(name: str, shown: str, spec: ModelSpec, found: Probe) -> Check:
             name, "bad", f"{shown}: reachable, but serves {served or 'nothing'}", "mend the model's name"
         )
     return Check(name, "ok", f"{shown}: reachable{takes}")
+
+
+def _mend(spec: ModelSpec) -> str:
+    if spec.model.startswith("embedded"):
+        return "worldloom models list --verify; another file is embedded:FILE.gguf"
+    return "start the server, or mend the base URL"

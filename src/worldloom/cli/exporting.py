@@ -7,14 +7,23 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, TypeAlias, cast
 
+from worldloom.api.plan import Plan, plan_of
 from worldloom.api.result import RunResult
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import say, stderr, visible
 from worldloom.core.errors import UsageError
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.core.event import Event
+from worldloom.core.project import find_project
+from worldloom.core.registry import Registry
+from worldloom.core.scenario import Scenario
+from worldloom.runs.store import EpisodeRow, RunStore, Score
+
+Exporter: TypeAlias = Callable[[EpisodeRow, Sequence[Event], Sequence[Score], Scenario], Mapping[str, Any]]
 
 
 def as_json(result: RunResult) -> str:
@@ -41,18 +50,33 @@ def as_csv(result: RunResult) -> str:
 FORMATS = {"json": as_json, "csv": as_csv}
 
 
+def as_list(store: RunStore, plan: Plan, exporters: Mapping[str, Exporter]) -> str:
+    """The contestant's ended episodes in the format of their rooms; `exporters` by scenario."""
+    scenarios, scores = {one.id: one for one in plan.scenarios}, store.scores()
+    entries = [
+        exporters[row.scenario](
+            row, list(store.events(row.row).values()), scores.get(row.row, []), scenarios[row.scenario]
+        )
+        for row in store.episodes()
+        if row.status == "ended" and row.cast_name == plan.contestant.name
+    ]
+    return json.dumps(entries, indent=2, allow_nan=False) + "\n"
+
+
 def export_run(name: str, *, format: str, output: Path | None, place: Path | None) -> None:
     """Write a run to a file that does not exist yet, or to stdout.
 
     Raises:
         UsageError: there is no such run or format, or the file is there already.
     """
-    if format not in FORMATS:
-        raise UsageError(f"there is no format {format!r}\n  allowed: {', '.join(FORMATS)}")
     store = RunStore(find_run(name, place))
-    result = RunResult.of(store)
+    if format in FORMATS:
+        text = FORMATS[format](RunResult.of(store))
+    else:
+        registry = Registry.discover(find_project(Path.cwd()))
+        plan = plan_of(store, registry)
+        text = as_list(store, plan, _exporters(plan, registry, format))
     store.close()
-    text = FORMATS[format](result)
     if output is None:
         # A person looks at it: what servers and models said must not reach the terminal raw.
         sys.stdout.write(visible(text, lines=True) if sys.stdout.isatty() else text)
@@ -63,3 +87,15 @@ def export_run(name: str, *, format: str, output: Path | None, place: Path | Non
     except FileExistsError:
         raise UsageError(f"{output} is there already; export to another file, or remove it") from None
     say(stderr(), f"written: {output}", wrap=False)
+
+
+def _exporters(plan: Plan, registry: Registry, format: str) -> dict[str, Exporter]:
+    """Scenario -> what exports its episodes in a format that all graphs of the run know."""
+    rooms = {
+        one.id: registry.get("graph", one.graph) if one.graph else registry.graph_of(one.kind)
+        for one in plan.scenarios
+    }
+    known = set.intersection(*(set(room.exports) for room in rooms.values()))
+    if format not in known:
+        raise UsageError(f"there is no format {format!r}\n  allowed: {', '.join([*FORMATS, *sorted(known)])}")
+    return {scenario: cast(Exporter, room.load_export(format)) for scenario, room in rooms.items()}

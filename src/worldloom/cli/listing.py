@@ -1,7 +1,6 @@
 """Listing: `runs list` and `runs show`: what was run, and what came of it."""
 
 import fcntl
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -49,14 +48,12 @@ def list_runs(*, place: Path | None, as_json: bool) -> None:
     if not runs:
         say(stderr(), f"There is no run in {folder} yet; `worldloom run` makes one.")
         return
-    made = table("run", "what", "contestant", "episodes", "status", "started", right=("episodes",))
+    made = table("run", "what", "contestant", "episodes", "status", right=("episodes",))
+    made.columns[0].no_wrap = True  # it is there to be typed
     for run in runs:
         episodes = f"{run.ended:,}" if run.ended == run.episodes else f"{run.ended:,} of {run.episodes:,}"
-        begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else None
         state = f"{run.status}: {run.problem}" if run.problem else run.status
-        made.add_row(
-            *(cell(value) for value in (run.name, run.title, run.contestant, episodes, state, begun))
-        )
+        made.add_row(*(cell(value) for value in (run.name, run.title, run.contestant, episodes, state)))
     stdout().print(made)
     say(stdout(), f"Look closer: {command('runs', 'show', 'last')}", wrap=False)
 

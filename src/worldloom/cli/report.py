@@ -21,20 +21,26 @@ from worldloom.runs.store import EpisodeRow, RunStore
 ROLES = {"literal": "floor", "careful": "ceiling"}
 """What the reference agents stand for."""
 
+_SHORTEST_NAME = 12  # columns that are left to names in a narrow terminal
 _FAILURES = 5  # shown with their details; the others are in the record
 
 
 def print_report(screen: Console, result: RunResult) -> None:
     """Print the report of a run, however far it has come."""
-    manifest: Mapping[str, Any] = RunStore(result.folder).value("manifest")
+    store = RunStore(result.folder)
+    manifest: Mapping[str, Any] = store.value("manifest")
+    store.close()
     seeds = f"seed {manifest['seed']}" + (f", {manifest['epochs']} epochs" if manifest["epochs"] > 1 else "")
     count = len(manifest["scenarios"])
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
     say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")
     lines = result.lines()
     made = _wide_table(result, lines)
-    if Measurement.get(screen, screen.options.update(width=10_000), made).maximum > screen.width:
+    if _excess(screen, made) > 0:
         made = _narrow_table(result, lines)
+        longest = max((len(name) for _, name, _ in _named(lines)), default=0)
+        # Names give way before numbers do.
+        made.columns[0].max_width = max(_SHORTEST_NAME, longest - max(0, _excess(screen, made)))
     screen.print(made)
     screen.print()
     for text in _remarks(result, manifest, lines):
@@ -45,6 +51,11 @@ def print_report(screen: Console, result: RunResult) -> None:
 def command(*words: str | Path) -> str:
     """A command as it can be typed."""
     return shlex.join(["worldloom", *(str(word) for word in words)])
+
+
+def _excess(screen: Console, made: Table) -> int:
+    """Columns that a table would need beyond those of the screen."""
+    return Measurement.get(screen, screen.options.update(width=10_000), made).maximum - screen.width
 
 
 def _metrics(lines: list[Line]) -> list[str]:
@@ -60,7 +71,7 @@ def _wide_table(result: RunResult, lines: list[Line]) -> Table:
         values = [cell(name, style), cell(_episodes(result, line), style)]
         values += [_estimate(line.metrics.get(metric), style) for metric in metrics]
         values += [cell(_mean(line.steps, 1), style), cell(_mean(line.tokens, 0), style)]
-        values.append(cell(line.failed, "red" if line.failed else style))
+        values.append(cell(_failed(result, line), "red" if _failed(result, line) else style))
         made.add_row(*values, *([cell(_unscored(line), style)] if unscored else []))
     return made
 
@@ -72,8 +83,8 @@ def _narrow_table(result: RunResult, lines: list[Line]) -> Table:
     made = table("", *numbers, right=numbers, dense=True)
     for line, name, style in _named(lines):
         episodes = cell(_episodes(result, line), style)
-        if line.failed:
-            episodes.append(f"\n{line.failed:,} failed", "red")
+        if _failed(result, line):
+            episodes.append(f"\n{_failed(result, line):,} failed", "red")
         if _unscored(line):
             episodes.append(f"\n{_unscored(line):,} unscored", "")
         values = [_estimate(line.metrics.get(metric), style, between="\n") for metric in metrics]
@@ -94,14 +105,22 @@ def _named(lines: list[Line]) -> Iterator[tuple[Line, str, str]]:
             yield line, line.cast_name, "bold" if line.cast_name == last else ""
 
 
-def _episodes(result: RunResult, line: Line) -> str:
-    ended = sum(
-        row.cast_name == line.cast_name
-        and line.category in (None, row.category)
-        and row.status in ("ended", "cancelled")
+def _rows(result: RunResult, line: Line, status: str) -> int:
+    """Episodes of a line with a status."""
+    return sum(
+        row.cast_name == line.cast_name and line.category in (None, row.category) and row.status == status
         for row in result.episodes
     )
+
+
+def _episodes(result: RunResult, line: Line) -> str:
+    ended = _rows(result, line, "ended")
     return f"{ended:,}" if ended == line.episodes else f"{ended:,} of {line.episodes:,}"
+
+
+def _failed(result: RunResult, line: Line) -> int:
+    """Episodes that failed; those that a person stopped go on when the run is resumed."""
+    return line.failed - _rows(result, line, "cancelled")
 
 
 def _unscored(line: Line) -> int:

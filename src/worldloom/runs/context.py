@@ -127,13 +127,15 @@ class Context:
         self._budget.take()
         episode.usage.model_calls += 1
         digest, shown = episode.prompts.digest(model.id, request)
-        key = self.here
+        key, wording = self.here, ""
 
         async def ask() -> Json:
+            nonlocal wording
             try:
                 completion = await model.complete(request)
             except ModelError as error:
-                episode.ledger.note(key, "model_error.1", {"kind": error.kind, "text": str(error)})
+                wording = _writable(str(error))
+                episode.ledger.note(key, "model_error.1", {"kind": error.kind, "text": wording})
                 return {"error": error.kind}
             episode.ledger.note(key, "model.1", dict(completion.telemetry))
             return answer_of(completion)
@@ -142,7 +144,12 @@ class Context:
             episode.ledger.note(key, "request.1", shown)
         answer = await self._effect("model.1", digest, ask, "repeatable")
         assert isinstance(answer, dict)
-        completion = completion_of(answer)
+        try:
+            completion = completion_of(answer)
+        except ModelError as error:
+            if wording:  # for people, and out of a program's way: a replay does not have it
+                error.add_note(wording)
+            raise
         prompt, answered = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
         episode.usage.prompt_tokens += prompt
         episode.usage.completion_tokens += answered
@@ -282,7 +289,7 @@ class Context:
         ledger = self._episode.ledger
         key = self._next()
         self._episode.check_stopped(key, type, key)
-        old = ledger.recorded(key)
+        old, wording = ledger.recorded(key), ""
         if old is not None:
             body = ledger.body(key)
             if old.type != type or body.get("request") != request or not body.keys() & {"answer", "broke"}:
@@ -290,12 +297,15 @@ class Context:
                 raise ledger.diverged(key, asked, f"{type} with request {request[:16]}…")
         else:
             ledger.must_ask(key, type, request)
-            body = {"request": request, **await self._asked(key, type, request, ask, effect_class, lookup)}
+            outcome, wording = await self._asked(key, type, request, ask, effect_class, lookup)
+            body = {"request": request, **outcome}
             if ledger.mend is not unchanged:
                 body = cast(dict[str, Json], parse(ledger.mend(canonical(body))))
         ledger.record(key, type, body)
         if "broke" in body:
-            raise Ended("tool_failed" if type == "tool.1" else "error", f"{type} broke: {body['broke']}")
+            broke = Ended("tool_failed" if type == "tool.1" else "error", f"{type} broke: {body['broke']}")
+            broke.add_note(wording)
+            raise broke
         answer: Json = body["answer"]
         return answer
 
@@ -307,8 +317,11 @@ class Context:
         ask: Callable[[], Awaitable[Json]],
         effect_class: EffectClass,
         lookup: Callable[[], Awaitable[Json | None]] | None,
-    ) -> dict[str, Json]:
-        """What the outside said, as the answer to be recorded, or the name of the exception it broke with."""
+    ) -> tuple[dict[str, Json], str]:
+        """What the outside said, as the answer to be recorded.
+
+        If it broke, that is the name of the exception; its text, which is for people, stands beside it.
+        """
         ledger, answer = self._episode.ledger, None
         in_doubt = effect_class == "once" and ledger.intended(key) is not None
         if effect_class == "once" and not in_doubt:
@@ -321,13 +334,14 @@ class Context:
         except Ended:
             raise
         except Exception as fault:  # noqa: BLE001  # the outside may raise anything; a replay must find it again
-            ledger.note(key, "broke.1", {"text": repr(fault).encode("utf-8", "replace").decode("utf-8")})
+            wording = _writable(repr(fault))
+            ledger.note(key, "broke.1", {"text": wording})
             if not in_doubt:
-                return {"broke": fault.__class__.__name__}
+                return {"broke": fault.__class__.__name__}, wording
         if in_doubt and answer is None:
             detail = f"the call at {show_key(key)} was sent before a crash"
             raise self._episode.stopped(key, type, "in_doubt", detail)
-        return {"answer": answer}
+        return {"answer": answer}, ""
 
     async def _outside(self, key: bytes, at: str, ask: Callable[[], Awaitable[Json]]) -> Json:
         task = asyncio.current_task()
@@ -339,7 +353,13 @@ class Context:
             try:
                 return await ask()
             except asyncio.CancelledError:
+                if not task.cancelling():
+                    raise RuntimeError("what was asked was cancelled from within") from None
                 if self._episode.stop_reason is None:
                     raise
                 task.uncancel()
                 raise self._episode.stopped(key, at) from None
+
+
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -8,6 +8,9 @@ from typing import Literal
 
 Fault = Literal["none", "agent", "world", "judge", "infrastructure", "person"]
 
+ENDED = "ended.1"
+"""Type of the last row of an episode, which says how it ended."""
+
 REASONS: dict[str, tuple[Fault, str]] = {
     "completed": ("none", "the agent said that it was done"),
     "finished": ("none", "the world came to its end"),

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from worldloom.core.errors import Ended, ModelError, ToolError
 from worldloom.models.model import Model
@@ -36,14 +37,17 @@ class Episode:
 
     def __post_init__(self) -> None:
         self.prompts = Prompts(self.ledger.mend)
-        self._waiting: set[asyncio.Task[object]] = set()
+        self._waiting: set[asyncio.Task[Any]] = set()
+        self.struck: End | None = None
+        """Where a stop has struck; of several places, the smallest."""
 
     def stop(self, reason: str) -> None:
         """Stop the episode from outside: effects under way are given up, no other begins."""
         if self.stop_reason is None:
             self.stop_reason = reason
             for task in self._waiting:
-                task.cancel()
+                if task is not asyncio.current_task():  # whoever stops the run is not interrupted in it
+                    task.cancel()
 
     def check_stopped(self, key: bytes, at: str, inside: bytes) -> None:
         """Raise `Ended` if the episode was stopped, now or, in an earlier life, at this very key.
@@ -56,24 +60,25 @@ class Episode:
         old = self.ledger.recorded(key)
         if old is not None:
             if old.type == STOPPED and (body := self.ledger.body(key)).get("at") == at:
-                self.ledger.record(key, STOPPED, body)
-                raise Ended(str(body.get("reason")))
+                raise self.stopped(key, at, str(body.get("reason")))
         elif self.stop_reason is not None and not self.ledger.replaying and not self.ledger.holds(inside):
             raise self.stopped(key, at)
 
     def stopped(self, key: bytes, at: str, reason: str | None = None, detail: str = "") -> Ended:
-        """Record at `key` that the outside stopped the episode."""
+        """Record at `key` that the outside stopped the episode, which is then how it ends, whoever catches this."""
         reason = reason or self.stop_reason or "cancelled"
         self.ledger.record(key, STOPPED, {"reason": reason, "at": at})
+        if self.struck is None or key < self.struck.key:
+            self.struck = End(reason, detail, key)
         return Ended(reason, detail)
 
-    def waiting(self, task: "asyncio.Task[object]") -> "_Waiting":
+    def waiting(self, task: "asyncio.Task[Any]") -> "_Waiting":
         """While entered, `stop` cancels the task."""
         return _Waiting(self._waiting, task)
 
 
 class _Waiting:
-    def __init__(self, tasks: "set[asyncio.Task[object]]", task: "asyncio.Task[object]") -> None:
+    def __init__(self, tasks: "set[asyncio.Task[Any]]", task: "asyncio.Task[Any]") -> None:
         self._tasks, self._task = tasks, task
 
     def __enter__(self) -> None:
@@ -85,6 +90,12 @@ class _Waiting:
 
 def end_of(error: Exception, key: bytes) -> End:
     """The end that an exception means for the episode in which it was raised at `key`."""
+    end = _end_of(error, key)
+    notes = [end.detail, *getattr(error, "__notes__", ())]
+    return replace(end, detail="; ".join(note for note in notes if note))
+
+
+def _end_of(error: Exception, key: bytes) -> End:
     if isinstance(error, Ended):
         return End(error.reason, error.detail, key)
     if isinstance(error, ModelError):

@@ -14,7 +14,7 @@ from worldloom.core.errors import Divergence, RecordError
 from worldloom.core.event import Event
 from worldloom.models.model import Model
 from worldloom.runs.effect import EFFECTS
-from worldloom.runs.ending import End
+from worldloom.runs.ending import ENDED, End
 from worldloom.runs.episode import STOPPED, Episode
 from worldloom.runs.ledger import Ledger, unchanged
 from worldloom.runs.limits import Limits
@@ -85,8 +85,9 @@ class Executor:
                         self.stop("cancelled")
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(self.concurrency):
-                group.create_task(work())
+            workers = [group.create_task(work()) for _ in range(self.concurrency)]
+        for worker in workers:
+            worker.result()  # a worker that was cancelled, which the group keeps to itself, has left episodes behind
         if self._failure is not None:
             raise self._failure
 
@@ -163,7 +164,7 @@ def before_the_stop(arrivals: Iterable[Event]) -> tuple[dict[bytes, Event], list
     """
     kept, undone, stopped = {}, [], False
     for event in arrivals:
-        stopped = stopped or event.type in (STOPPED, "ended.1")
+        stopped = stopped or event.type in (STOPPED, ENDED)
         if stopped and event.type not in EFFECTS:
             undone.append(event.key)
         else:

@@ -13,6 +13,7 @@ from worldloom.core.content import Blob
 from worldloom.core.errors import Divergence, RecordError
 from worldloom.core.event import Event, pack
 from worldloom.core.key import show_key
+from worldloom.runs.ending import ENDED
 
 
 class Sink(Protocol):
@@ -144,14 +145,16 @@ class Ledger:
             self._parted = (key, divergence)
         return divergence
 
-    def check_past(self, end: bytes, found: str) -> None:
-        """Raise `Divergence` if an earlier life recorded something else, or more, before the end of the episode.
+    def check_past(self, found: str) -> None:
+        """Raise `Divergence` if an earlier life recorded something else, or more, before the episode ended.
 
         Args:
-            end: key of the row that will say how the episode ended.
-            found: what this life found there, for people.
+            found: the end to which this life has come, for people.
         """
-        missed = min((key for key in self._recorded if key not in self._rows and key != end), default=None)
+        missed = min(
+            (key for key, row in self._recorded.items() if key not in self._rows and row.type != ENDED),
+            default=None,
+        )
         if missed is not None and (self._parted is None or missed < self._parted[0]):
             self.diverged(missed, self._recorded[missed].type, found)
         if self._parted is not None:

@@ -3,10 +3,11 @@
 The executor knows this protocol and never hears of LangGraph.
 """
 
+import asyncio
 from typing import Protocol
 
 from worldloom.runs.context import Context
-from worldloom.runs.ending import End
+from worldloom.runs.ending import ENDED, REASONS, End
 from worldloom.runs.episode import Episode, end_of
 
 
@@ -26,12 +27,21 @@ async def play(program: EpisodeProgram, episode: Episode) -> End:
     ctx = Context(episode)
     try:
         end = await program.run(ctx)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Nobody has cancelled this episode: it has awaited something that was cancelled.
+        end = End("error", "something that the episode waited for was cancelled", ctx.here)
     except Exception as error:  # noqa: BLE001  # the boundary of the episode: a failed episode is data and stops no other
         end = end_of(error, ctx.here)
-    episode.ledger.check_past(ctx.here, f"the end of the episode: {end.reason} {end.detail}".strip())
+    episode.ledger.check_past(f"the end of the episode: {end.reason} {end.detail}".strip())
+    end = episode.struck or end
+    if end.reason not in REASONS:
+        end = End("error", f"the program gave an unknown reason: {end.reason!r}; {end.detail}", end.key)
     usage = episode.usage
     ctx.emit(
-        "ended.1",
+        ENDED,
         {
             "reason": end.reason,
             "fault": end.fault,

@@ -12,6 +12,7 @@ from typing import Any
 from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import ModelError
 from worldloom.models.model import Completion, Request, ToolCall, Usage
+from worldloom.models.surrogates import mend_json
 
 
 class Prompts:
@@ -54,9 +55,11 @@ def answer_of(completion: Completion) -> dict[str, Json]:
         answer["tool_calls"] = [call.to_json() for call in completion.tool_calls]
     if completion.logprobs is not None:
         answer["logprobs"] = completion.logprobs
-    if completion.mended:
-        answer["mended"] = True
-    return answer
+    lawful = mend_json(answer)  # for a model that does not see to it itself
+    assert isinstance(lawful, dict)
+    if completion.mended or lawful != answer:
+        lawful["mended"] = True
+    return lawful
 
 
 def completion_of(answer: dict[str, Any]) -> Completion:

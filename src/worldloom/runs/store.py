@@ -205,7 +205,8 @@ class RunStore:
 
 
 _COLUMNS = ", ".join(EpisodeRow.__dataclass_fields__)
-_INSERT_EPISODE = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({', '.join(':' + name for name in EpisodeRow.__dataclass_fields__)})"
+_PLACES = ", ".join(f":{name}" for name in EpisodeRow.__dataclass_fields__)
+_INSERT_EPISODE = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_PLACES})"
 
 
 def put_episode(writer: Writer, row: int, **values: Any) -> None:

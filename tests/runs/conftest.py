@@ -1,0 +1,140 @@
+"""A run of toy episodes in a real store: play it, stop it, play on, play it again, look at what is on disk."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from worldloom.models.model import Completion, Message, Request, Usage
+from worldloom.runs.context import Context
+from worldloom.runs.ending import End
+from worldloom.runs.executor import Executor, Planned, replay_episode
+from worldloom.runs.ledger import unchanged
+from worldloom.runs.limits import Limits
+from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.testing import SilentModel
+
+Play = Callable[[Context], Awaitable[End | None]]
+
+
+@dataclass
+class Toy:
+    """An episode that is a function of its context."""
+
+    play: Play
+
+    async def run(self, ctx: Context) -> End:
+        return await self.play(ctx) or End("finished")
+
+
+class Ended:
+    """Scores that an episode came to its end."""
+
+    def score(self, record):
+        return [Score("ended", 1.0, 1, "share", "record")]
+
+
+class Desk:
+    """One run in one folder. Every call of `play` is a life of its own, as after a crash or an interrupt."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = RunStore(folder)
+        self.executor: Executor | None = None
+
+    def create(self, count: int) -> list[EpisodeRow]:
+        rows = [EpisodeRow(n, f"episode-{n}", f"scenario-{n}", "", "toy", n, 0) for n in range(count)]
+        RunStore.create(self.store.folder, {"title": "toys"}, rows)
+        return rows
+
+    def play(
+        self,
+        *plays: Play,
+        models=None,
+        concurrency: int = 8,
+        limits: Limits = Limits(),
+        mend=unchanged,
+        scorer=None,
+    ) -> list[EpisodeRow]:
+        """Play what is left, episode n by `plays[n]`; returns all rows as they are on disk."""
+        if not self.store.path.exists():
+            self.create(len(plays))
+        with contextlib.closing(self.store):
+            planned = [
+                Planned(row, Toy(plays[row.row]), scorer or Ended(), limits)
+                for row in self.store.episodes()
+                if row.status != "ended"
+            ]
+            with self.store.writing() as writer:
+                self.executor = Executor(self.store, writer, models or {}, concurrency, mend)
+                asyncio.run(self.executor.run(planned))
+            return self.store.episodes()
+
+    def replay(self, *plays: Play, models=None, limits: Limits = Limits(), mend=unchanged) -> None:
+        """Play all ended episodes again from the record alone; each must be reproduced."""
+
+        async def run() -> None:
+            for row in self.store.episodes():
+                if row.status in ("ended", "cancelled"):
+                    silent = {name: SilentModel(model.id) for name, model in (models or {}).items()}
+                    program = Toy(plays[row.row])
+                    _, print_ = await replay_episode(self.store, row, program, silent, limits, mend)
+                    assert print_ == row.fingerprint, "the replay has another fingerprint"
+
+        with contextlib.closing(self.store):
+            asyncio.run(run())
+
+    def events(self, row: int = 0):
+        with contextlib.closing(self.store):
+            return [(event.type, event.body) for event in self.store.events(row).values()]
+
+    def everything_on_disk(self) -> bytes:
+        """The bytes of all files of the run."""
+        return b"".join(file.read_bytes() for file in self.store.folder.iterdir())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "run")
+
+
+@pytest.fixture
+def new_desk(tmp_path: Path) -> Callable[[str], Desk]:
+    """More than one run, by name."""
+    return lambda name: Desk(tmp_path / name)
+
+
+class Echo:
+    """A model that answers with its last message, or as `answer` says; counts what it was asked."""
+
+    id = "echo"
+
+    def __init__(self, answer=None) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked += 1
+        await asyncio.sleep(0)
+        said = self.answer(request) if self.answer else request.messages[-1].content[0].text
+        if isinstance(said, Exception):
+            raise said
+        return said if isinstance(said, Completion) else Completion(said, usage=Usage(10, 5))
+
+    async def context_length(self) -> int | None:
+        return None
+
+    async def aclose(self) -> None: ...
+
+
+@pytest.fixture
+def echo() -> type[Echo]:
+    return Echo
+
+
+@pytest.fixture
+def ask() -> Callable[[str], Request]:
+    """A request of one message."""
+    return lambda text: Request((Message.of("user", text),))
