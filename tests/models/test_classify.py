@@ -87,6 +87,13 @@ OTHERS: list[tuple[int | None, object, ModelErrorKind]] = [
     (429, [openai_error("You exceeded your current quota. Please retry in 34.07s.", code=429, details=[
         {"violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}]}, {"retryDelay": "34s"}])], "quota"),
     (429, "", "rate_limited"),
+    (429, openai_error("Rate limit reached for gpt-x on requests per min (RPM): Limit 3. You can increase your limit "
+                       "by adding a payment method at https://platform.openai.com/account/billing."), "rate_limited"),
+    (400, openai_error("max_tokens is too large: 50000. This model supports at most 16384 completion tokens, whereas "
+                       "you provided 50000."), "bad_request"),
+    (400, openai_error("Invalid schema for response_format 'answer': 'additionalProperties' is due"), "bad_request"),
+    (400, openai_error("Invalid 'seed': integer above maximum value 9223372036854775807"), "bad_request"),
+    (400, openai_error("The model `x` does not support image input"), "bad_request"),
     (401, openai_error("Incorrect API key provided", code="invalid_api_key"), "auth"),
     (401, "Unauthorized", "auth"),
     (403, openai_error("Country, region, or territory not supported"), "auth"),

@@ -71,7 +71,7 @@ def _wide_table(result: RunResult, lines: list[Line]) -> Table:
         values = [cell(name, style), cell(_episodes(result, line), style)]
         values += [_estimate(line.metrics.get(metric), style) for metric in metrics]
         values += [cell(_mean(line.steps, 1), style), cell(_mean(line.tokens, 0), style)]
-        values.append(cell(_failed(result, line), "red" if _failed(result, line) else style))
+        values.append(cell(line.failed, "red" if line.failed else style))
         made.add_row(*values, *([cell(_unscored(line), style)] if unscored else []))
     return made
 
@@ -83,8 +83,8 @@ def _narrow_table(result: RunResult, lines: list[Line]) -> Table:
     made = table("", *numbers, right=numbers, dense=True)
     for line, name, style in _named(lines):
         episodes = cell(_episodes(result, line), style)
-        if _failed(result, line):
-            episodes.append(f"\n{_failed(result, line):,} failed", "red")
+        if line.failed:
+            episodes.append(f"\n{line.failed:,} failed", "red")
         if _unscored(line):
             episodes.append(f"\n{_unscored(line):,} unscored", "")
         values = [_estimate(line.metrics.get(metric), style, between="\n") for metric in metrics]
@@ -105,22 +105,12 @@ def _named(lines: list[Line]) -> Iterator[tuple[Line, str, str]]:
             yield line, line.cast_name, "bold" if line.cast_name == last else ""
 
 
-def _rows(result: RunResult, line: Line, status: str) -> int:
-    """Episodes of a line with a status."""
-    return sum(
-        row.cast_name == line.cast_name and line.category in (None, row.category) and row.status == status
+def _episodes(result: RunResult, line: Line) -> str:
+    ended = sum(
+        row.cast_name == line.cast_name and line.category in (None, row.category) and row.status == "ended"
         for row in result.episodes
     )
-
-
-def _episodes(result: RunResult, line: Line) -> str:
-    ended = _rows(result, line, "ended")
     return f"{ended:,}" if ended == line.episodes else f"{ended:,} of {line.episodes:,}"
-
-
-def _failed(result: RunResult, line: Line) -> int:
-    """Episodes that failed; those that a person stopped go on when the run is resumed."""
-    return line.failed - _rows(result, line, "cancelled")
 
 
 def _unscored(line: Line) -> int:

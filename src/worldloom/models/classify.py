@@ -37,7 +37,8 @@ _QUOTA = re.compile(
     re.IGNORECASE,
 )
 _WAITING_HELPS = re.compile(
-    r"per (?:minute|second|hour)|PerMinute|retryDelay|(?:retry|try again) in", re.IGNORECASE
+    r"per (?:min|sec|hour)|PerMinute|retryDelay|(?:retry|try again) in|rate_limit_exceeded|rate limit reached",
+    re.IGNORECASE,
 )
 _SPENT_FOR_LONG = re.compile(r"PerDay|per day|per month|insufficient_quota", re.IGNORECASE)
 _AUTH = re.compile(

@@ -8,7 +8,6 @@ without saying so, which is why requests with tools are refused here.
 
 import asyncio
 import hashlib
-import importlib
 import importlib.util
 import json
 import os
@@ -181,7 +180,9 @@ def _import_xllamacpp() -> Any:
     before = os.environ.get("OMP_WAIT_POLICY")
     os.environ["OMP_WAIT_POLICY"] = before or "passive"
     try:
-        return importlib.import_module("xllamacpp")
+        import xllamacpp  # noqa: PLC0415 (optional, 100 MB)
+
+        return xllamacpp
     finally:
         if before is None:
             del os.environ["OMP_WAIT_POLICY"]
