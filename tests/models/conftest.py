@@ -1,6 +1,7 @@
 """A stub of a model server: HTTP over loopback, in a thread of its own, answering from a function."""
 
 import asyncio
+import importlib.util
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -164,3 +165,10 @@ def _reply() -> type[Reply]:
 @pytest.fixture(name="chat")
 def _chat() -> Callable[..., dict[str, Any]]:
     return chat
+
+
+@pytest.fixture
+def needs_xllamacpp() -> None:
+    """Skip without the package, and do not import it here: how its threads wait is settled at the first import."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed")

@@ -20,8 +20,7 @@ HI = Request((Message.of("user", "Say hello."),), max_tokens=3, temperature=0.0)
 
 
 @pytest.fixture
-def weights_file() -> Path:
-    pytest.importorskip("xllamacpp")
+def weights_file(needs_xllamacpp: None) -> Path:
     try:
         return ensure(CATALOGUE["smollm2"], cache_folder())
     except UsageError as error:
@@ -40,8 +39,8 @@ def test_tools_are_refused_instead_of_being_ignored_in_silence() -> None:
     assert caught.value.kind == "bad_request"
 
 
+@pytest.mark.usefixtures("needs_xllamacpp")
 def test_a_file_that_is_no_model_is_a_users_error_and_ends_no_process(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
     path = tmp_path / "broken.gguf"
     path.write_bytes(b"GGUF" + bytes(5000))
     model = EmbeddedModel("broken", lambda: path)

@@ -161,8 +161,8 @@ def test_models_of_one_server_share_its_narrowest_limit(limits: tuple[int, int])
     assert first._gate.limit == 8  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("needs_xllamacpp")
 def test_embedded_is_opened_by_name_or_path_without_being_started(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
     path = tmp_path / "my.gguf"
     path.write_bytes(b"GGUF" + b"x" * 100)
     named = [
@@ -175,8 +175,8 @@ def test_embedded_is_opened_by_name_or_path_without_being_started(tmp_path: Path
     assert str(tmp_path) not in named[2].id
 
 
+@pytest.mark.usefixtures("needs_xllamacpp")
 def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
     ids = set()
     for folder, content in (("a", b"GGUF1"), ("b", b"GGUF2")):
         (tmp_path / folder).mkdir()
@@ -194,8 +194,8 @@ def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         ("embedded:/etc/passwd", "is no GGUF file"),
     ],
 )
+@pytest.mark.usefixtures("needs_xllamacpp")
 def test_an_embedded_model_that_is_not_there_is_refused(model: str, said: str) -> None:
-    pytest.importorskip("xllamacpp")
     with pytest.raises(UsageError, match=said):
         open_model(ModelSpec(model), environ={})
 

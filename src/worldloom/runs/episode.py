@@ -45,9 +45,12 @@ class Episode:
         """Stop the episode from outside: effects under way are given up, no other begins."""
         if self.stop_reason is None:
             self.stop_reason = reason
-            for task in self._waiting:
-                if task is not asyncio.current_task():  # whoever stops the run is not interrupted in it
-                    task.cancel()
+            # Not at once: a task that is running cannot be cancelled where it waits.
+            asyncio.get_running_loop().call_soon(self._give_up)
+
+    def _give_up(self) -> None:
+        for task in self._waiting:
+            task.cancel()
 
     def check_stopped(self, key: bytes, at: str, inside: bytes) -> None:
         """Raise `Ended` if the episode was stopped, now or, in an earlier life, at this very key.
