@@ -1,1 +1,0 @@
-"""Reference agent: the careful path of the scenario."""

@@ -1,1 +1,0 @@
-"""Reference agent: the literal path of the scenario."""
