@@ -11,10 +11,10 @@ from worldloom.agents.agent import AgentConfig, Decision
 from worldloom.agents.llm.prompt import DONE, prompt_text, reply_schema, task_text
 from worldloom.core.action import Action, Feedback
 from worldloom.core.canonical import Json
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import ReplyError, UsageError
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Message, Request
-from worldloom.models.reply import ReplyError, parse_object
+from worldloom.models.reply import parse_object
 from worldloom.runs.context import Context
 
 

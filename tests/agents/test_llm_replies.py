@@ -8,9 +8,9 @@ import pytest
 
 from worldloom.agents.llm.agent import LLMAgent, read_decision
 from worldloom.core.action import Action, ActionSpec, Feedback
+from worldloom.core.errors import ReplyError
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Request, ToolCall
-from worldloom.models.reply import ReplyError
 from worldloom.models.scripted import ScriptedModel
 from worldloom.runs.context import Context
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from worldloom.core.errors import ReplyError
 from worldloom.models.model import Completion, FinishReason, ToolCall
-from worldloom.models.reply import DEEPEST, ReplyError, parse_arguments, parse_object, parse_text
+from worldloom.models.reply import DEEPEST, parse_arguments, parse_object, parse_text
 
 ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ('{"a": 1}', {"a": 1}),

@@ -14,6 +14,7 @@ from worldloom.api.plan import Builder, Plan, plan_of, text_of
 from worldloom.api.result import RunResult
 from worldloom.core.errors import RecordError, UsageError, WorldloomError
 from worldloom.core.registry import Registry
+from worldloom.models.gates import Gates
 from worldloom.models.model import Model
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.executor import Executor, Planned, replay_episode
@@ -196,9 +197,9 @@ async def _models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[str, Mod
     from worldloom.models.probe import probe  # noqa: PLC0415
 
     async with contextlib.AsyncExitStack() as stack:
-        models = {}
+        models, gates = {}, Gates()  # models on one server share its limit
         for name, spec in specs.items():
-            model = models[name] = open_model(spec)
+            model = models[name] = open_model(spec, gates=gates)
             stack.push_async_callback(model.aclose)
             found = await probe(model)
             if found.problem is not None:

@@ -8,6 +8,7 @@ Every error that worldloom raises on purpose derives from `WorldloomError` and c
     ├── RecordError           the log cannot be written, read or matched
     │   └── Divergence        the same key holds something else than what was found now
     ├── ModelError            a model could not answer; `kind` says why
+    ├── ReplyError            a model's answer is no decision; the text goes back to the model
     ├── ToolError             a tool refused; the text goes back to the model
     └── Ended                 an episode ends here; `reason` says why
 
@@ -128,6 +129,12 @@ class ModelError(WorldloomError):
         self.kind: ModelErrorKind = kind
         self.retry_after_s = retry_after_s
         super().__init__(message)
+
+
+class ReplyError(WorldloomError):
+    """A model's answer is no decision; the text is one sentence that the model can act on."""
+
+    code = "reply"
 
 
 class ToolError(WorldloomError):

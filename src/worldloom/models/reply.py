@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from worldloom.core.canonical import Json
-from worldloom.core.errors import WorldloomError, nearest
+from worldloom.core.errors import ReplyError, nearest
 from worldloom.models.model import Completion
 
 DEEPEST = 32
@@ -20,12 +20,6 @@ DEEPEST = 32
 
 _FENCED = re.compile(r"```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
 _LONGEST_INTEGER = 19
-
-
-class ReplyError(WorldloomError):
-    """An answer is no decision; the text is one sentence for the model."""
-
-    code = "reply"
 
 
 def parse_object(completion: Completion, *, tool: str | None = None) -> dict[str, Json]:

@@ -246,7 +246,8 @@ class Context:
     async def subgraph(self, name: str, graph: _Invocable, state: Any) -> Any:
         """Run a compiled graph in a child scope of its own; returns its final state."""
         scope = child_scope(self._scope, self._take_place(), name)
-        return await graph.ainvoke(state, context=Context(self._episode, scope, self._budget))
+        final = await graph.ainvoke(state, context=Context(self._episode, scope, self._budget))
+        return {} if final is None else final  # LangGraph's word for a state that nobody has written to
 
     def node(self, step: int, label: str | int) -> "Context":
         """The scope of a graph node: `step` is the superstep, `label` the node's name or its push index."""
