@@ -18,6 +18,6 @@ class GraphProgram:
 
     async def run(self, ctx: Context) -> End:
         """Play the graph from its empty state; a graph that ends by itself has `finished`."""
-        final = await ctx.subgraph(self.name, self.graph, {})
+        final = await ctx.subgraph(self.name, self.graph, {}, outputs=("ended",))
         ended: End | None = final.get("ended")
         return ended if ended is not None else End("finished")

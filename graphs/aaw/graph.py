@@ -10,15 +10,16 @@ from dataclasses import replace
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from worldloom.core.action import Feedback
+from worldloom.core.action import Action, Feedback
 from worldloom.core.canonical import Json, canonical
-from worldloom.graphs.aaw.state import State
+from worldloom.graphs.aaw.state import State, Turns
 from worldloom.graphs.config import GraphConfig
 from worldloom.graphs.node import house_node
 from worldloom.runs.context import Context
 from worldloom.runs.ending import End
 
 SEAT = "agent"
+_NO_REPLY = "no usable reply"
 
 
 def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, State]:
@@ -30,10 +31,10 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
 
     async def decide(state: State, ctx: Context) -> State:
         place = state["world"] if "world" in state else world.initial(ctx.seed)
-        view = place.view(SEAT)
-        if (heard := state.get("heard")) is not None:
-            view = replace(view, feedback=heard)
-        decision = await agent.act(state.get("memo"), view, ctx)
+        view, last = place.view(SEAT), state.get("decision")
+        if last is not None and last.fault:  # a turn of which the world knows nothing
+            view = replace(view, feedback=Feedback(False, last.fault))
+        decision = await agent.act(last.memo if last is not None else None, view, ctx)
         shown: dict[str, Json] = {
             "action": decision.action.to_json() if decision.action else None,
             "rationale": decision.rationale,
@@ -41,31 +42,27 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
         if decision.fault:
             shown["fault"] = decision.fault
         ctx.emit("decided.1", shown)
-        done = decision.action is None and not decision.fault
-        return {
-            "world": place,
-            "memo": decision.memo,
-            "decision": decision,
-            "ended": End("completed", key=ctx.here) if done else None,
-        }
+        update: State = {"decision": decision}
+        if "world" not in state:
+            update["world"] = place
+        if decision.action is None and not decision.fault:
+            update["ended"] = End("completed", key=ctx.here)
+        return update
 
     async def step(state: State, ctx: Context) -> State:
-        decision = state["decision"]
+        decision, update = state["decision"], State()
         if decision.action is None:
-            feedback = Feedback(False, decision.fault)
-            update: State = {"heard": feedback}
-            move = "no usable reply"
+            failure = _NO_REPLY
         else:
             transition = await world.step(state["world"], {SEAT: decision.action}, ctx)
-            feedback = transition.feedback[SEAT]
-            update = {"world": transition.state, "heard": None}
-            move = canonical(decision.action.to_json()).decode()
+            update["world"] = transition.state
             for fact in transition.facts:
                 ctx.emit("stepped.1", fact)
+            failure = _failure(decision.action, transition.feedback[SEAT])
         ctx.usage.steps += 1
-        update["steps"] = state.get("steps", 0) + 1
-        update["failing"] = _failing(state.get("failing", ("", 0)), move, feedback)
-        update["ended"] = _over(ctx, update, decision.action is None)
+        update["turns"] = state.get("turns", Turns()).after(failure)
+        if (over := _over(ctx, update["turns"])) is not None:
+            update["ended"] = over
         return update
 
     graph = StateGraph(State, context_schema=Context)
@@ -75,16 +72,13 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
     return graph.compile()
 
 
-def _failing(before: tuple[str, int], move: str, feedback: Feedback) -> tuple[str, int]:
-    if feedback.success:
-        return ("", 0)
-    failure = f"{move}\n{feedback.message}" if move != "no usable reply" else move
-    return (failure, before[1] + 1 if before[0] == failure else 1)
+def _failure(action: Action, feedback: Feedback) -> str:
+    return "" if feedback.success else f"{canonical(action.to_json()).decode()}\n{feedback.message}"
 
 
-def _over(ctx: Context, after: State, unusable: bool) -> End | None:
-    if after["failing"][1] >= ctx.limits.repeats:
-        return End("invalid_replies" if unusable else "repeat_limit", key=ctx.here)
-    if after["steps"] >= ctx.limits.steps:
+def _over(ctx: Context, turns: Turns) -> End | None:
+    if turns.repeated >= ctx.limits.repeats:
+        return End("invalid_replies" if turns.failure == _NO_REPLY else "repeat_limit", key=ctx.here)
+    if turns.taken >= ctx.limits.steps:
         return End("step_limit", key=ctx.here)
     return None

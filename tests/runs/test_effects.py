@@ -7,6 +7,7 @@ import pytest
 
 from worldloom.core.errors import Divergence, ModelError, ToolError
 from worldloom.models.model import Completion
+from worldloom.runs.effect import Fate
 from worldloom.runs.ending import REASONS, End
 
 
@@ -15,21 +16,22 @@ class Crash(BaseException):
 
 
 class Meter:
-    """A tool that keeps count; `crashes` says in which calls the process dies after the work was done."""
+    """A tool that keeps count; `crashes` says in which calls the process dies, before or after the work was done."""
 
     name = "meter"
-    parameters = {"type": "object"}
 
-    def __init__(self, effect_class, *, crashes=(), known=True, answer=None):
-        self.effect_class = effect_class
+    def __init__(self, effect_class, *, crashes=(), before=False, known=True, answer=None):
+        self.effect_class, self.parameters = effect_class, {"type": "object"}
         self.keys, self.done = [], {}
-        self.crashes, self.known, self.answer = crashes, known, answer
+        self.crashes, self.before, self.known, self.answer = crashes, before, known, answer
         self.seen = lambda: None
 
     async def call(self, arguments, idempotency_key):
         await asyncio.sleep(0)
         self.seen()
         self.keys.append(idempotency_key)
+        if self.before and len(self.keys) in self.crashes:
+            raise Crash
         answer = self.answer(arguments) if self.answer else {"reading": arguments["n"] * 10}
         self.done.setdefault(idempotency_key, answer)
         if len(self.keys) in self.crashes:
@@ -37,7 +39,7 @@ class Meter:
         return answer
 
     async def lookup(self, idempotency_key):
-        return self.done.get(idempotency_key) if self.known else None
+        return self.done.get(idempotency_key, Fate.NEVER) if self.known else Fate.UNKNOWN
 
 
 def three_readings(tool):
@@ -134,6 +136,22 @@ def test_a_tool_that_can_look_its_calls_up_gives_the_answer_of_the_one_that_was_
     assert len(tool.keys) == 3, "each call was sent once"
 
 
+def test_a_call_that_certainly_never_arrived_is_sent_after_the_crash(desk, new_desk):
+    tool = Meter("once", crashes=(2,), before=True)
+    crash(desk, three_readings(tool))
+    (row,) = desk.play(three_readings(tool))
+    assert row.fingerprint == uninterrupted(new_desk, "once")
+    assert len(tool.done) == 3
+
+
+def test_an_answer_that_was_looked_up_and_cannot_be_recorded_leaves_the_call_in_doubt(desk):
+    tool = Meter("once", crashes=(2,), answer=lambda arguments: {1, 2} if arguments["n"] else 0)
+    crash(desk, three_readings(tool))
+    (row,) = desk.play(three_readings(tool))
+    assert (row.reason, len(tool.keys)) == ("in_doubt", 2)
+    desk.replay(three_readings(tool))
+
+
 def test_a_replay_calls_no_tool(desk):
     desk.play(three_readings(Meter("repeatable")))
 
@@ -213,12 +231,16 @@ def test_why_a_model_could_not_answer_is_why_the_episode_ended(desk, echo, ask, 
     async def play(ctx):
         await ctx.model("agent", ask(f"from {ctx.seed}"))
 
-    models = {"agent": echo(lambda request: ModelError(kind, "in its own words") if "0" in str(request) else "fine")}
+    models = {
+        "agent": echo(lambda request: ModelError(kind, "in its own words") if "0" in str(request) else "fine")
+    }
     rows = desk.play(play, play, models=models)
     assert [(row.reason, row.fault) for row in rows] == [(reason, REASONS[reason][0]), ("finished", "none")]
     assert REASONS[reason][0] == ("agent" if reason in ("context_overflow", "refused") else "infrastructure")
     assert "in its own words" in rows[0].detail
-    assert b"own words" not in b"".join(e.data for e in desk.store.events(0).values()), "the wording is telemetry"
+    assert b"own words" not in b"".join(e.data for e in desk.store.events(0).values()), (
+        "the wording is telemetry"
+    )
     desk.store.close()
     desk.replay(play, play, models=models)
 
@@ -239,14 +261,22 @@ def test_telemetry_that_cannot_be_written_is_the_fault_of_its_model_alone(desk, 
     async def play(ctx):
         await ctx.model("agent", ask(f"from {ctx.seed}"))
 
-    models = {"agent": echo(lambda request: Completion("x", telemetry=telemetry if "0" in str(request) else {}))}
+    models = {
+        "agent": echo(lambda request: Completion("x", telemetry=telemetry if "0" in str(request) else {}))
+    }
     rows = desk.play(play, play, models=models)
     assert [row.reason for row in rows] == ["error", "finished"]
     desk.replay(play, play, models=models)
 
 
 @pytest.mark.parametrize(
-    "fault", [lambda ctx: ctx.emit("x.1", {"n": {1, 2}}), lambda ctx: 1 / 0, lambda ctx: [][0], lambda ctx: "\ud800".encode()]
+    "fault",
+    [
+        lambda ctx: ctx.emit("x.1", {"n": {1, 2}}),
+        lambda ctx: 1 / 0,
+        lambda ctx: [][0],
+        lambda ctx: "\ud800".encode(),
+    ],
 )
 def test_a_fault_of_the_program_is_an_error_of_its_episode_and_no_other(desk, fault):
     async def play(ctx):
@@ -334,4 +364,11 @@ def test_lone_surrogates_of_a_careless_model_are_mended_and_the_answer_is_marked
 
 def test_every_reason_says_whose_fault_it_is():
     assert End("completed").fault == "none"
-    assert {fault for fault, _ in REASONS.values()} <= {"none", "agent", "world", "judge", "infrastructure", "person"}
+    assert {fault for fault, _ in REASONS.values()} <= {
+        "none",
+        "agent",
+        "world",
+        "judge",
+        "infrastructure",
+        "person",
+    }

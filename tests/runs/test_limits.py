@@ -76,7 +76,11 @@ async def gather(state, ctx):
 
 
 async def spread(state):
-    return END if state.get("ended") or len(state["seen"]) > 12 else [Send("branch", {"item": n}) for n in range(4)]
+    return (
+        END
+        if state.get("ended") or len(state["seen"]) > 12
+        else [Send("branch", {"item": n}) for n in range(4)]
+    )
 
 
 async def on(state):
@@ -96,7 +100,8 @@ def trial(**limits):
 
 @pytest.mark.parametrize(
     "limits",
-    [{"tokens": n} for n in (1, 10, 60, 110, 200, 250, 333)] + [{"model_calls": n} for n in (0, 1, 5, 9, 14, 25)],
+    [{"tokens": n} for n in (1, 10, 60, 110, 200, 250, 333)]
+    + [{"model_calls": n} for n in (0, 1, 5, 9, 14, 25)],
     ids=str,
 )
 def test_parallel_branches_with_graphs_and_maps_inside_strike_the_same_limit_at_the_same_key(limits):

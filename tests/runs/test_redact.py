@@ -98,9 +98,6 @@ def test_a_secret_in_what_a_tool_is_told_and_answers_is_never_on_disk(desk, mend
         async def call(self, arguments, idempotency_key):
             return {"echo": dict(arguments), SECRET: 1}
 
-        async def lookup(self, idempotency_key):
-            return None
-
     async def play(ctx):
         ctx.emit("told.1", {"answer": await ctx.tool(Tool(), {"key": SECRET})})
 
@@ -134,7 +131,9 @@ def test_short_values_and_no_values_change_nothing():
     assert redactor({"A_KEY": "1234567", "B_KEY": ""}) is unchanged
 
 
-@pytest.mark.parametrize("secret", ['with "quotes" in', "back\\slash\\ed", "two\nlines\nof it", "ümläute-ß", "\u2028 separator"])
+@pytest.mark.parametrize(
+    "secret", ['with "quotes" in', "back\\slash\\ed", "two\nlines\nof it", "ümläute-ß", "\u2028 separator"]
+)
 def test_a_secret_that_json_writes_differently_is_found(secret):
     mended = parse(redactor({"A_KEY": secret})(canonical({"text": f"<{secret}>", secret: [secret]})))
     assert mended == {"text": "<<secret:A_KEY>>", "<secret:A_KEY>": ["<secret:A_KEY>"]}

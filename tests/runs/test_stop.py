@@ -7,7 +7,7 @@ from langgraph.graph import START, StateGraph
 
 from worldloom.core.errors import Ended
 from worldloom.graphs.node import HouseState, house_node
-from worldloom.runs.effect import EFFECTS
+from worldloom.runs.effect import EFFECTS, Fate
 from worldloom.runs.ending import End
 from worldloom.runs.executor import before_the_stop
 from worldloom.runs.limits import Limits
@@ -81,10 +81,14 @@ def test_a_cancelled_episode_goes_on_to_the_fingerprint_of_an_uninterrupted_one(
     desk.replay(chat(ask), models={"agent": again})
 
 
-def test_episodes_that_had_not_begun_stay_planned_and_are_played_on_resume(desk, new_desk, echo, ask, stopping):
+def test_episodes_that_had_not_begun_stay_planned_and_are_played_on_resume(
+    desk, new_desk, echo, ask, stopping
+):
     plays = [chat(ask)] * 12
     rows = desk.play(*plays, models={"agent": stopping(at=6)}, concurrency=3)
-    assert {row.status for row in rows} == {"planned", "cancelled"} | {"ended" for row in rows if row.reason == "finished"}
+    assert {row.status for row in rows} == {"planned", "cancelled"} | {
+        "ended" for row in rows if row.reason == "finished"
+    }
     assert [row.status for row in rows].count("planned") >= 8
     rows = desk.play(*plays, models={"agent": echo()}, concurrency=5)
     whole = new_desk("whole").play(*plays, models={"agent": echo()}, concurrency=1)
@@ -190,7 +194,14 @@ def test_siblings_each_stop_for_themselves_and_answers_that_came_are_kept(desk, 
 def test_what_was_concluded_after_a_stop_goes_and_what_the_outside_said_stays():
     from worldloom.core.event import Event
 
-    rows = [(b"1", "model.1"), (b"2", "said.1"), (b"3", "stopped.1"), (b"4", "tool.1"), (b"5", "counted.1"), (b"6", "ended.1")]
+    rows = [
+        (b"1", "model.1"),
+        (b"2", "said.1"),
+        (b"3", "stopped.1"),
+        (b"4", "tool.1"),
+        (b"5", "counted.1"),
+        (b"6", "ended.1"),
+    ]
     kept, undone = before_the_stop([Event(key, type, b"{}") for key, type in rows])
     assert list(kept) == [b"1", b"2", b"4"]
     assert undone == [b"3", b"5", b"6"]
@@ -248,7 +259,7 @@ def test_a_call_that_may_happen_once_and_was_cancelled_is_in_doubt_when_the_run_
             await asyncio.Event().wait()
 
         async def lookup(self, idempotency_key):
-            return None
+            return Fate.UNKNOWN
 
     tool = Slow()
 

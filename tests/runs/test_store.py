@@ -30,11 +30,20 @@ def store(desk):
 
 
 def test_a_new_run_reads_back_as_it_was_laid_out(tmp_path):
-    rows = [EpisodeRow(0, "a" * 64, "lamp", "x", "llm", 7, 0), EpisodeRow(1, "b" * 64, "lamp", "x", "llm", 8, 1)]
+    rows = [
+        EpisodeRow(0, "a" * 64, "lamp", "x", "llm", 7, 0),
+        EpisodeRow(1, "b" * 64, "lamp", "x", "llm", 8, 1),
+    ]
     blob = Blob(b"id: lamp", "application/yaml")
-    with contextlib.closing(RunStore.create(tmp_path / "deep" / "run", {"b": 1, "a": "ä"}, rows, [blob, blob])) as store:
+    with contextlib.closing(
+        RunStore.create(tmp_path / "deep" / "run", {"b": 1, "a": "ä"}, rows, [blob, blob])
+    ) as store:
         assert store.value("manifest") == {"a": "ä", "b": 1}
-        assert (store.value("format"), store.value("status"), store.value("nothing")) == (FORMAT, "planned", None)
+        assert (store.value("format"), store.value("status"), store.value("nothing")) == (
+            FORMAT,
+            "planned",
+            None,
+        )
         assert store.episodes() == rows
         assert store.blob(blob.sha256) == b"id: lamp"
         assert (store.events(0), store.telemetry(0), store.intents(0), store.scores()) == ({}, [], {}, {})
@@ -62,7 +71,10 @@ def test_a_folder_without_a_run_is_a_mistake_of_the_person_who_named_it(tmp_path
         RunStore(tmp_path).episodes()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a database, but long enough to be read as one" * 50, b"SQLite format 3\0" + b"\0" * 4000])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not a database, but long enough to be read as one" * 50, b"SQLite format 3\0" + b"\0" * 4000],
+)
 def test_a_file_that_is_no_record_is_named(store, content):
     store.close()
     for file in store.folder.iterdir():
@@ -127,7 +139,9 @@ def test_a_second_writing_process_is_refused_until_the_first_has_gone(store):
     assert store.value("status") == "running"
 
 
-def test_a_reader_in_the_middle_of_its_work_neither_stops_the_writer_nor_sees_what_comes_after(desk, echo, ask):
+def test_a_reader_in_the_middle_of_its_work_neither_stops_the_writer_nor_sees_what_comes_after(
+    desk, echo, ask
+):
     async def play(ctx):
         for n in range(20):
             await ctx.model("agent", ask(str(n)))
@@ -144,7 +158,10 @@ def test_a_reader_in_the_middle_of_its_work_neither_stops_the_writer_nor_sees_wh
 
 
 def test_projections_and_scores_are_read_back_in_their_order(store):
-    scores = [Score("SPR", 1.0, 3, "share", "rubric"), Score("it is off", None, 1, "criterion", "unscored", "why")]
+    scores = [
+        Score("SPR", 1.0, 3, "share", "rubric"),
+        Score("it is off", None, 1, "criterion", "unscored", "why"),
+    ]
     with store.writing() as writer:
         put_episode(writer, 1, status="ended", reason="finished", steps=4, seconds=0.5)
         put_scores(writer, 1, scores)

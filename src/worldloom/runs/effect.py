@@ -1,6 +1,7 @@
 """Effect: whatever comes from outside, and what a crash means for it."""
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Literal, Protocol
 
 from worldloom.core.canonical import Json
@@ -13,6 +14,15 @@ EffectClass = Literal[
 
 EFFECTS = frozenset({"model.1", "tool.1", "wall.1"})
 """Types of the events that hold what the outside said: no other can give it again."""
+
+
+class Fate(Enum):
+    """What a tool knows of a call that was about to be sent before a crash, if it has no answer for it."""
+
+    NEVER = "never"
+    """It certainly did not arrive: it is sent now."""
+    UNKNOWN = "unknown"
+    """It may have arrived: the episode ends in doubt."""
 
 
 class Tool(Protocol):
@@ -31,5 +41,5 @@ class Tool(Protocol):
     async def call(self, arguments: Mapping[str, Json], idempotency_key: str) -> Json:
         """Do the work. `idempotency_key` is the same when the call is sent again after a crash."""
 
-    async def lookup(self, idempotency_key: str) -> Json | None:
-        """The answer of a call that was sent before a crash; None if the tool cannot tell."""
+    async def lookup(self, idempotency_key: str) -> "Json | Fate":
+        """The answer of a call that was about to be sent before a crash, or what else is known of it."""

@@ -1,8 +1,8 @@
 """Recorder: a model's request and answer as JSON, and back.
 
 Models never hear of the record; this is where their words enter it. The request enters a fingerprint by its digest.
-Its text is kept as telemetry, each message once: a request names the longest earlier request that it continues, so
-the log of a chat grows with its length and not with the square of it.
+Its text is kept as telemetry, each message and each set of parameters once: a request names the longest earlier
+request that it continues, so the log of a chat grows with its length and not with the square of it.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import Any
 
 from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import ModelError
-from worldloom.models.model import Completion, Request, ToolCall, Usage
+from worldloom.models.model import Completion, Message, Request, ToolCall, Usage
 from worldloom.models.surrogates import mend_json
 
 
@@ -21,24 +21,29 @@ class Prompts:
     def __init__(self, mend: Callable[[bytes], bytes]) -> None:
         self._mend = mend
         self._seen: set[str] = set()
+        self._bytes: dict[Message, bytes] = {}  # a chat asks with the same messages again and again
 
     def digest(self, model_id: str, request: Request) -> tuple[str, dict[str, Json]]:
         """The digest of a request, and what of it is new, as the body of a telemetry row."""
-        chain, new, base = hashlib.sha256(), [], None
-        for message in request.messages:
-            shown = message.to_json()
-            new.append(shown)
-            data = self._mend(canonical(shown))
+        chain, base, known = hashlib.sha256(), None, 0
+        for place, message in enumerate(request.messages, start=1):
+            data = self._bytes.get(message)
+            if data is None:
+                data = self._bytes[message] = self._mend(canonical(message.to_json()))
             chain.update(len(data).to_bytes(4, "big"))
             chain.update(data)
             so_far = chain.hexdigest()
             if so_far in self._seen:
-                base, new = so_far, []
-        messages = chain.hexdigest()
-        self._seen.add(messages)
-        head: dict[str, Json] = {"model": model_id, "parameters": request.parameters(), "messages": messages}
-        whole = hashlib.sha256(self._mend(canonical(head))).hexdigest()
-        return whole, {**head, "continues": base, "new": [*new]}
+                base, known = so_far, place
+        messages, new = chain.hexdigest(), [message.to_json() for message in request.messages[known:]]
+        settings = request.parameters()
+        parameters = hashlib.sha256(self._mend(canonical(settings))).hexdigest()
+        head: dict[str, Json] = {"model": model_id, "parameters": parameters, "messages": messages}
+        shown: dict[str, Json] = {**head, "continues": base, "new": [*new]}
+        if parameters not in self._seen:
+            shown["settings"] = settings
+        self._seen |= {messages, parameters}
+        return hashlib.sha256(canonical(head)).hexdigest(), shown
 
 
 def answer_of(completion: Completion) -> dict[str, Json]:

@@ -1,0 +1,258 @@
+"""Playing on what a run has left, and playing a run again from its record alone."""
+
+import contextlib
+import json
+import sqlite3
+import sys
+
+import pytest
+
+import worldloom as wl
+from worldloom import api
+from worldloom.agents.llm import agent
+from worldloom.core.canonical import canonical
+from worldloom.core.errors import Divergence
+from worldloom.core.key import show_key
+from worldloom.runs.executor import Executor
+from worldloom.runs.store import RunStore
+
+
+def change(folder, sql, *values):
+    """Tamper with a record."""
+    with contextlib.closing(sqlite3.connect(folder / "run.sqlite")) as connection, connection:
+        assert connection.execute(sql, values).rowcount > 0
+
+
+def problems(folder):
+    return [one.problem for one in wl.replay(folder) if one.problem is not None]
+
+
+@pytest.fixture
+def interrupted(files, runs, speaking, monkeypatch):
+    """A run of 8 episodes of the contestant that is interrupted when the model is asked for the 9th time."""
+    executors = []
+    real = Executor.__post_init__
+    monkeypatch.setattr(Executor, "__post_init__", lambda self: (real(self), executors.append(self))[0])
+    playing = speaking.answer
+
+    def answer(request):
+        if speaking.asked == 9:
+            executors[-1].stop("cancelled")
+        return playing(request)
+
+    speaking.answer = answer
+    result = wl.run(files, model="m", epochs=4, concurrency=2, runs_dir=runs)
+    speaking.answer = playing
+    return result
+
+
+def test_an_interrupted_run_says_so_and_holds_what_was_played(interrupted):
+    assert interrupted.status == "cancelled"
+    assert interrupted.fingerprint is None
+    status = [row.status for row in interrupted.episodes]
+    assert status.count("planned") > 2
+    assert status.count("cancelled") in (1, 2)
+    assert problems(interrupted.folder) == []
+
+
+def test_resumed_it_equals_the_run_that_nobody_interrupted_and_asks_nothing_twice(
+    interrupted, files, runs, speaking
+):
+    before = speaking.asked
+    resumed = wl.resume(interrupted.folder, concurrency=3)
+    asked_after = speaking.asked - before
+    speaking.asked = 0
+    whole = wl.run(files, model="m", epochs=4, runs_dir=runs)
+    assert resumed.status == "completed"
+    assert resumed.folder == interrupted.folder
+    assert resumed.fingerprint == whole.fingerprint is not None
+    assert [row.fingerprint for row in resumed.episodes] == [row.fingerprint for row in whole.episodes]
+    assert before + asked_after == speaking.asked, "every call was made once"
+    assert problems(resumed.folder) == []
+
+
+def test_what_has_ended_is_not_touched_by_a_resume(interrupted):
+    ended = [row for row in interrupted.episodes if row.status == "ended"]
+    resumed = wl.resume(interrupted.folder)
+    assert [row for row in resumed.episodes if row.row in {one.row for one in ended}] == ended
+
+
+def test_where_nothing_is_left_nothing_is_opened_or_written(files, runs, speaking, monkeypatch):
+    result = wl.run(files, model="m", runs_dir=runs)
+    before = (result.folder / "run.sqlite").read_bytes()
+    monkeypatch.setattr("worldloom.models.factory.open_model", None)
+    again = wl.resume(result.folder)
+    assert again.to_json() == result.to_json()
+    assert (result.folder / "run.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("status", ["running", "failed", "cancelled"])
+def test_a_run_that_died_after_its_last_episode_is_completed_without_a_model(
+    files, runs, speaking, monkeypatch, status
+):
+    result = wl.run(files, model="m", runs_dir=runs)
+    change(result.folder, "UPDATE run SET value = ? WHERE name = 'status'", json.dumps(status))
+    monkeypatch.setattr("worldloom.models.factory.open_model", None)
+    assert wl.resume(result.folder).status == "completed"
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    for do in (wl.resume, wl.replay):
+        with pytest.raises(wl.UsageError, match="holds no run"):
+            do(tmp_path)
+
+
+def test_a_scenario_that_reads_differently_now_is_refused_before_anything_is_played(interrupted, monkeypatch):
+    plan_module = sys.modules["worldloom.api.plan"]
+    real = plan_module.parse_scenario
+
+    def other(text, file, registry):
+        scenario = real(text, file, registry)
+        object.__setattr__(scenario, "digest", "0" * 64)
+        return scenario
+
+    monkeypatch.setattr(plan_module, "parse_scenario", other)
+    for do in (wl.resume, wl.replay):
+        with pytest.raises(wl.UsageError, match="the stored scenario 'lamp' now has digest 0000"):
+            do(interrupted.folder)
+
+
+def test_a_cast_that_is_counted_differently_now_is_refused_before_anything_is_played(
+    interrupted, monkeypatch, speaking
+):
+    asked = speaking.asked
+    monkeypatch.setattr(api.cast.CastSpec, "identity", lambda self: "other")
+    for do in (wl.resume, wl.replay):
+        with pytest.raises(wl.UsageError, match="planned with other digests than now"):
+            do(interrupted.folder)
+    assert speaking.asked == asked
+
+
+def test_another_model_behind_the_same_name_is_refused(interrupted, speaking, monkeypatch):
+    monkeypatch.setattr(
+        "worldloom.models.factory.open_model", lambda spec, **_: speaking.open(type(spec)("another"))
+    )
+    with pytest.raises(wl.UsageError, match="was made with model scripted:m; this one is scripted:another"):
+        wl.resume(interrupted.folder)
+
+
+def test_files_that_have_changed_since_do_not_change_a_run(interrupted, files):
+    for file in files:
+        file.write_text("id: another")
+    assert wl.resume(interrupted.folder).status == "completed"
+    assert problems(interrupted.folder) == []
+
+
+def test_an_episode_that_diverges_on_resume_is_told_and_stops_no_other(interrupted, speaking):
+    store = RunStore(interrupted.folder)
+    (row, key, event) = next(
+        (row.row, key, event)
+        for row in store.episodes()
+        if row.status == "cancelled"
+        for key, event in store.events(row.row).items()
+        if event.type == "decided.1"
+    )
+    store.close()
+    body = canonical({**event.body, "rationale": "another"})
+    change(interrupted.folder, "UPDATE events SET data = ? WHERE episode = ? AND key = ?", body, row, key)
+    with pytest.raises(Divergence, match=r"decided\.1"):
+        wl.resume(interrupted.folder)
+    store = RunStore(interrupted.folder)
+    assert store.value("status") == "failed"
+    assert [one.row for one in store.episodes() if one.status != "ended"] == [row]
+    store.close()
+
+
+@pytest.fixture
+def played(files, runs, speaking):
+    """A complete run, and (row, key -> event) of the contestant's door episode."""
+    result = wl.run(files, model="m", runs_dir=runs)
+    row = next(row.row for row in result.episodes if (row.cast_name, row.scenario) == ("m", "door"))
+    store = RunStore(result.folder)
+    events = store.events(row)
+    store.close()
+    return result.folder, row, events
+
+
+def test_a_replay_opens_no_model_and_reproduces_every_episode(played, monkeypatch):
+    folder, _, _ = played
+    monkeypatch.setattr("worldloom.models.factory.open_model", None)
+    found = wl.replay(folder, concurrency=3)
+    assert [one.episode.row for one in found] == list(range(6))
+    assert {one.problem for one in found} == {None}
+
+
+def first(events, type, nth=0):
+    return [key for key in sorted(events) if events[key].type == type][nth]
+
+
+def named(folder, row):
+    """The key that the replay names, and no other episode may be concerned."""
+    (one,) = [one for one in wl.replay(folder) if one.problem is not None]
+    assert one.episode.row == row
+    assert one.problem.startswith("the run diverges at key ")
+    return one.problem.split("\n")[0].removeprefix("the run diverges at key ")
+
+
+def test_a_tampered_answer_is_found_at_the_first_key_that_follows_from_it(played):
+    folder, row, events = played
+    key = first(events, "model.1", 1)
+    body = events[key].body
+    body["answer"]["text"] = (
+        body["answer"]["text"].replace("door.close", "door.look").replace('"close"', '"look"')
+    )
+    change(folder, "UPDATE events SET data = ? WHERE episode = ? AND key = ?", canonical(body), row, key)
+    assert named(folder, row) == "0:aaw/3:agent/1", "the decision, directly after the answer"
+
+
+def test_tokens_that_were_tampered_with_are_found_in_the_totals(played):
+    folder, row, events = played
+    key = first(events, "model.1", 1)
+    body = events[key].body
+    body["answer"]["completion_tokens"] += 1
+    change(folder, "UPDATE events SET data = ? WHERE episode = ? AND key = ?", canonical(body), row, key)
+    assert named(folder, row) == "1"
+
+
+def test_a_changed_prompt_is_named_by_the_key_of_its_request(played, monkeypatch):
+    folder, _, _ = played
+    real = agent.prompt_text
+    monkeypatch.setattr(
+        agent, "prompt_text", lambda name: real(name) + (" Please!" if name == "again" else "")
+    )
+    found = problems(folder)
+    assert len(found) == 1, "only one episode was told that its answer was no valid one"
+    assert found[0].startswith("the run diverges at key 0:aaw/5:agent/1\n  recorded: model.1 with request")
+
+
+@pytest.mark.parametrize("type", ["model.1", "decided.1", "stepped.1", "ended.1"])
+def test_a_row_that_is_gone_is_named(played, type):
+    folder, row, events = played
+    key = first(events, type)
+    change(folder, "DELETE FROM events WHERE episode = ? AND key = ?", row, key)
+    assert named(folder, row) == show_key(key)
+
+
+def test_a_row_too_many_is_named(played):
+    folder, row, events = played
+    extra = first(events, "stepped.1") + b"\x01\0\0\0\0\0\0\0\0"
+    change(folder, "INSERT INTO events (episode, key, type, data) VALUES (?, ?, 'x.1', '{}')", row, extra)
+    assert named(folder, row) == "0:aaw/2:world/0#0/0"
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"", b"[]", b'{"answer":1}', b'{"$blob":{"sha256":"00"}}', b"\xff\xfe", b'"x"']
+)
+@pytest.mark.parametrize("type", ["model.1", "stepped.1"])
+def test_a_row_that_cannot_be_read_is_named_and_the_others_are_replayed(played, type, data):
+    folder, row, events = played
+    key = first(events, type)
+    change(folder, "UPDATE events SET data = ? WHERE episode = ? AND key = ?", data, row, key)
+    assert named(folder, row) == show_key(key)
+
+
+def test_a_fingerprint_that_is_not_that_of_the_rows_is_told(played):
+    folder, row, _ = played
+    change(folder, "UPDATE episodes SET fingerprint = ? WHERE row = ?", "0" * 64, row)
+    (found,) = problems(folder)
+    assert found.startswith("fingerprint ")
