@@ -62,7 +62,8 @@ def _feedback(step: Mapping[str, Any]) -> dict[str, Any]:
 
 def _evaluation(episode: EpisodeRow, scores: Sequence[Score], scenario: Scenario) -> dict[str, Any]:
     criteria = [score for score in scores if score.unit == "criterion"]
-    passed = sum(1 for score in criteria if score.value == 1.0)
+    judged = [score for score in criteria if score.value is not None]
+    passed = sum(1 for score in judged if score.value == 1.0)
     conditions = {
         one.criterion: one.pass_condition or one.check for one in scenario.evaluation_rubric.reveal()
     }
@@ -78,9 +79,9 @@ def _evaluation(episode: EpisodeRow, scores: Sequence[Score], scenario: Scenario
     return {
         "scenario_id": episode.scenario,
         "passed_criteria_count": passed,
-        "total_criteria": len(criteria),
+        "total_criteria": len(judged),
         "feedback": f"The episode ended: {episode.reason}.",
-        "pass_rate": passed / len(criteria) if criteria else None,
+        "pass_rate": passed / len(judged) if judged else None,
         "detailed_metrics": {"evaluation_results": results},
     }
 

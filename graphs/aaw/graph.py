@@ -61,7 +61,7 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
             failure = _failure(decision.action, transition.feedback[SEAT])
         ctx.usage.steps += 1
         update["turns"] = state.get("turns", Turns()).after(failure)
-        if (over := _over(ctx, update["turns"])) is not None:
+        if (over := _over(ctx, update["turns"], decision.fault)) is not None:
             update["ended"] = over
         return update
 
@@ -76,9 +76,11 @@ def _failure(action: Action, feedback: Feedback) -> str:
     return "" if feedback.success else f"{canonical(action.to_json()).decode()}\n{feedback.message}"
 
 
-def _over(ctx: Context, turns: Turns) -> End | None:
+def _over(ctx: Context, turns: Turns, fault: str) -> End | None:
     if turns.repeated >= ctx.limits.repeats:
-        return End("invalid_replies" if turns.failure == _NO_REPLY else "repeat_limit", key=ctx.here)
+        if turns.failure == _NO_REPLY:
+            return End("invalid_replies", fault, ctx.here)
+        return End("repeat_limit", turns.failure, ctx.here)
     if turns.taken >= ctx.limits.steps:
         return End("step_limit", key=ctx.here)
     return None

@@ -101,8 +101,8 @@ def test_a_folder_for_runs_can_be_named(three, command, monkeypatch):
 
 def test_show_has_a_row_for_every_episode(played, command):
     done = command("runs", "show", "last")
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("print-handouts")]
-    assert [row[1] for row in rows] == ["literal", "careful"]
+    rows = [line.split() for line in done.stdout.splitlines() if " print-handouts " in line]
+    assert [row[:3] for row in rows] == [["0", "print-handouts", "literal"], ["1", "print-handouts", "careful"]]
     assert json.loads(command("runs", "show", "last", "--json").stdout)["status"] == "completed"
 
 
@@ -139,3 +139,19 @@ def test_the_record_of_the_paper_holds_the_contestants_episodes(played, command)
     assert entry["scenario_id"] == "print-handouts"
     assert [step["action"] for step in entry["trajectory"]["steps"]][-1] == "print_handout"
     assert entry["evaluation"]["pass_rate"] == 1.0
+
+
+def test_one_episode_is_shown_event_by_event_with_its_scores(played, command):
+    shown = command("runs", "show", "last", "--episode", "1").stdout
+    assert shown.startswith("episode 1: print-handouts, careful")
+    for word in ("decided", "stepped", "ended", "SPR", "check"):
+        assert word in shown
+    whole = json.loads(command("runs", "show", "last", "--episode", "1", "--json").stdout)
+    assert [event["type"] for event in whole["events"]][-1] == "ended.1"
+    assert whole["scores"][0]["name"] == "SPR"
+
+
+def test_an_episode_that_is_not_there_is_refused_with_what_is(played, command):
+    done = command("runs", "show", "last", "--episode", "9")
+    assert done.exit_code == 2
+    assert "allowed: 0 to 1" in done.stderr

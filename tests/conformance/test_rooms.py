@@ -28,24 +28,38 @@ ROOMS: dict[str, Callable[[], Trial]] = {"solo": solo.trial, "cohort": cohort.tr
 each_room = pytest.mark.parametrize("name", list(ROOMS))
 
 
-@each_room
-def test_fresh_runs_agree_at_any_concurrency_and_in_processes_with_different_hash_seeds(name: str) -> None:
-    here = [testing.fresh_fingerprints(ROOMS[name](), concurrency=concurrency, seeds=6) for concurrency in (1, 8, 64)]
-    assert here[0] == here[1] == here[2]
-    assert len(set(here[0])) == len(here[0]), "every seed gives its own run"
+@pytest.fixture(scope="module")
+def elsewhere() -> list[dict[str, list[str]]]:
+    """Fingerprints of fresh runs in two processes with different hash seeds, by room."""
     code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]); import " + name + "; from worldloom import testing; "
-        f"print(json.dumps(testing.fresh_fingerprints({name}.trial(), concurrency=8, seeds=6)))"
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import beam, cohort, solo; from worldloom import testing; "
+        "rooms = {'solo': solo, 'cohort': cohort, 'beam': beam}; "
+        "prints = {n: testing.fresh_fingerprints(r.trial(), concurrency=8, seeds=6) for n, r in rooms.items()}; "
+        "print(json.dumps(prints))"
     )
-    for hash_seed in ("1", "2"):
-        done = subprocess.run(
+    processes = [
+        subprocess.Popen(
             [sys.executable, "-c", code, str(HERE)],
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
+            stdout=subprocess.PIPE,
             text=True,
-            check=True,
         )
-        assert json.loads(done.stdout) == here[0]
+        for hash_seed in ("1", "2")
+    ]
+    return [json.loads(process.communicate(timeout=120)[0]) for process in processes]
+
+
+@each_room
+def test_fresh_runs_agree_at_any_concurrency_and_in_processes_with_different_hash_seeds(
+    name: str, elsewhere: list[dict[str, list[str]]]
+) -> None:
+    here = [
+        testing.fresh_fingerprints(ROOMS[name](), concurrency=concurrency, seeds=6)
+        for concurrency in (1, 8, 64)
+    ]
+    assert here[0] == here[1] == here[2]
+    assert len(set(here[0])) == len(here[0]), "every seed gives its own run"
+    assert [prints[name] for prints in elsewhere] == [here[0], here[0]]
 
 
 @each_room
@@ -65,7 +79,9 @@ def test_a_fork_keeps_the_past(name: str) -> None:
 
 @each_room
 def test_replays_of_answers_that_no_one_could_predict_agree(name: str) -> None:
-    trial = Trial(ROOMS[name]().program, lambda: {role: TalkingModel(entropy=True) for role in ("agent", "judge")})
+    trial = Trial(
+        ROOMS[name]().program, lambda: {role: TalkingModel(entropy=True) for role in ("agent", "judge")}
+    )
 
     async def run() -> None:
         lives = [await live(trial) for _ in range(5)]
@@ -85,7 +101,9 @@ def test_two_identical_concurrent_requests_keep_their_own_answers() -> None:
         by_request: dict[str, set[str]] = {}
         for body in answers.values():
             by_request.setdefault(body["request"], set()).add(body["answer"]["text"])
-        assert any(len(texts) > 1 for texts in by_request.values()), "equal requests were answered differently"
+        assert any(len(texts) > 1 for texts in by_request.values()), (
+            "equal requests were answered differently"
+        )
         assert await replay(trial, life) == life.fingerprint
 
     asyncio.run(run())
@@ -130,7 +148,9 @@ def test_a_limit_on_calls_lets_the_first_children_by_index_run() -> None:
         assert life.end.reason == "call_limit"
         rounds = [show_key(e.key).split("/")[1] for e in life.events if e.type == "bid.1"]
         assert rounds.count("1:round") == 16
-        seats = sorted(e.body["seat"] for e in life.events if e.type == "bid.1" and "/2:round" in show_key(e.key))
+        seats = sorted(
+            e.body["seat"] for e in life.events if e.type == "bid.1" and "/2:round" in show_key(e.key)
+        )
         assert seats == [0, 1, 2, 3, 4]
         assert await replay(trial, life) == life.fingerprint
 

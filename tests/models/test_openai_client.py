@@ -338,3 +338,8 @@ def test_a_probe_tells_what_is_served_or_what_is_wrong(stub: Any, reply: Any) ->
     gone = use(direct(stub, base_url="http://127.0.0.1:1/v1"), probe)
     assert gone.reachable is False
     assert "cannot reach http://127.0.0.1:1/v1" in gone.problem
+
+
+def test_a_server_without_a_list_of_models_is_not_held_to_be_gone(stub: Any, reply: Any) -> None:
+    stub.always(reply({"error": {"message": "no such page"}}, status=404))
+    assert use(direct(stub), probe) == Probe(True)

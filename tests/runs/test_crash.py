@@ -16,6 +16,9 @@ from langgraph.graph import START, StateGraph
 from worldloom.graphs.node import HouseState, house_node
 from worldloom.runs.effect import Fate
 
+# A fork spares each life the seconds of its imports. No thread of ours is alive then; numpy's may be forked.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
 EPISODES, TURNS = 16, 6
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
 from worldloom.api import playing
-from worldloom.api.cast import CastSpec, cast_of, model_of
+from worldloom.api.cast import CastSpec, cast_of, is_small, model_of
 from worldloom.api.plan import Plan, config_of
 from worldloom.api.result import RunResult
 from worldloom.core import scenario as scenarios_module
@@ -29,8 +29,8 @@ from worldloom.runs.limits import Limits
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 STARTER = "starter"
-STARTER_STEPS = 10
-"""Steps of the suite that runs when none is named: a small model never says that it is done."""
+SHORT_STEPS = 10
+"""Steps of the suite `starter`, and wherever the small embedded model plays: it never says that it is done."""
 
 
 def load_scenario(path: PathLike, *, registry: Registry | None = None) -> Scenario:
@@ -76,13 +76,14 @@ def plan(
     if suite is not None and paths:
         raise UsageError("name files or a suite, not both")
     found = load_scenarios(library_suite(suite) if suite else paths, registry)
-    limits = limits or Limits(steps=STARTER_STEPS if suite == STARTER else Limits().steps)
+    entry = project.models.get("agent") if project else None
+    contestant = cast_of(agent, model_of(entry, model, base_url))
+    short = suite == STARTER or any(is_small(spec) for spec in contestant.models.values())
+    limits = limits or Limits(steps=SHORT_STEPS if short else Limits().steps)
     if max_steps is not None:
         if max_steps < 1:
             raise UsageError(f"max_steps is {max_steps}; allowed: a whole number from 1")
         limits = Limits(max_steps, limits.model_calls, limits.tokens, limits.wall_s, limits.repeats)
-    entry = project.models.get("agent") if project else None
-    contestant = cast_of(agent, model_of(entry, model, base_url))
     return Plan(found, contestant, epochs, seed, limits, suite or ", ".join(str(path) for path in paths))
 
 

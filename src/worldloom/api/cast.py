@@ -103,8 +103,12 @@ def cast_of(agent: str, model: ModelSpec) -> CastSpec:
     name, _, argument = agent.partition(":")
     if name != "llm":
         return CastSpec(name, argument)
-    embedded = model.model.partition(":")[0] == "embedded"
-    return CastSpec(name, argument, SHORT_ANSWERS if embedded else {}, {"agent": model})
+    return CastSpec(name, argument, SHORT_ANSWERS if is_small(model) else {}, {"agent": model})
+
+
+def is_small(model: ModelSpec) -> bool:
+    """Whether a model is the one that comes along; any other GGUF file is taken to be able to stop."""
+    return model.model in ("embedded", "embedded:smollm2")
 
 
 def references(scenario: Scenario) -> list[CastSpec]:

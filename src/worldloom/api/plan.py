@@ -128,7 +128,9 @@ class Builder:
                     f"episode {row.row} ({row.scenario}, {row.cast_name}) was planned with other digests than now"
                 )
             program, scorer = self.build(scenario, who)
-            yield Planned(row, program, scorer, limits_for(scenario, self._plan.limits))
+            # A floor and a ceiling that the run's limits cut short would be neither.
+            limits = Limits() if who.reference else limits_for(scenario, self._plan.limits)
+            yield Planned(row, program, scorer, limits)
 
     def build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
         """Program and scorer of one scenario with one cast."""

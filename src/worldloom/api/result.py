@@ -19,12 +19,14 @@ class Line:
         metrics: name -> estimate over the episodes whose end was not someone else's fault.
         steps, tokens: means over episodes that have ended; tokens are those of prompt and answer together.
         failed: episodes that ended by a fault that is not the agent's; they are left out of the metrics.
+        unscored: criteria that could not be judged, over the episodes in the metrics.
     """
 
     cast_name: str
     category: str | None
     episodes: int
     failed: int
+    unscored: int
     metrics: Mapping[str, Estimate]
     steps: float | None
     tokens: float | None
@@ -81,6 +83,11 @@ class RunResult:
             category,
             len(rows),
             count - len(sound),
+            sum(
+                score.unit == "criterion" and score.value is None
+                for row in sound
+                for score in self.scores.get(row.row, ())
+            ),
             metrics,
             sum(row.steps for row in ended) / count if count else None,
             sum(row.prompt_tokens + row.completion_tokens for row in ended) / count if count else None,

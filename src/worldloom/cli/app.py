@@ -194,11 +194,27 @@ def list_runs(runs_dir: RunsDir = None, as_json: AsJson = False) -> None:
 
 
 @runs.command("show")
-def show_run(run: RunName, runs_dir: RunsDir = None, as_json: AsJson = False) -> None:
-    """Show the table of a run and its episodes."""
+def show_run(
+    run: RunName,
+    episode: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="One episode by its number: what was decided, on which answer, and how it was scored.",
+            show_default=False,
+        ),
+    ] = None,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run, or one of its episodes."""
+    from worldloom.cli import episode as one  # noqa: PLC0415
     from worldloom.cli import listing  # noqa: PLC0415 (brings numpy)
 
-    listing.show_run(run, place=runs_dir, as_json=as_json)
+    if episode is not None:
+        one.show_episode(run, episode, place=runs_dir, as_json=as_json)
+    else:
+        listing.show_run(run, place=runs_dir, as_json=as_json)
 
 
 @runs.command("export")

@@ -104,15 +104,29 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
         )
     )
     numbers = ["seed", *metrics, "steps", "tokens"]
-    made = table("scenario", "cast", "ended", *numbers, right=numbers)
+    made = table("no.", "scenario", "cast", "ended", *numbers, right=("no.", *numbers))
     for row in result.episodes[:_EPISODES]:
         scored = {score.name: score.value for score in result.scores.get(row.row, ())}
         values = [None if scored.get(name) is None else f"{scored[name]:.2f}" for name in metrics]
         tokens = row.prompt_tokens + row.completion_tokens
-        texts = [row.scenario, row.cast_name, row.reason or row.status, row.seed, *values, row.steps, tokens]
+        texts = [
+            row.row,
+            row.scenario,
+            row.cast_name,
+            row.reason or row.status,
+            row.seed,
+            *values,
+            row.steps,
+            tokens,
+        ]
         made.add_row(*(cell(text) for text in texts))
     screen.print()
     screen.print(made)
+    say(
+        screen,
+        f"One of them, event by event: {command('runs', 'show', near(result.folder), '--episode', 'NO')}",
+        wrap=False,
+    )
     if len(result.episodes) > _EPISODES:
         rest = len(result.episodes) - _EPISODES
         say(

@@ -64,7 +64,7 @@ def _metrics(lines: list[Line]) -> list[str]:
 
 def _wide_table(result: RunResult, lines: list[Line]) -> Table:
     """A column for everything."""
-    metrics, unscored = _metrics(lines), any(_unscored(line) for line in lines)
+    metrics, unscored = _metrics(lines), any(line.unscored for line in lines)
     numbers = ["episodes", *metrics, "steps", "tokens", "failed", *(["unscored"] if unscored else [])]
     made = table("", *numbers, right=numbers)
     for line, name, style in _named(lines):
@@ -72,7 +72,7 @@ def _wide_table(result: RunResult, lines: list[Line]) -> Table:
         values += [_estimate(line.metrics.get(metric), style) for metric in metrics]
         values += [cell(_mean(line.steps, 1), style), cell(_mean(line.tokens, 0), style)]
         values.append(cell(line.failed, "red" if line.failed else style))
-        made.add_row(*values, *([cell(_unscored(line), style)] if unscored else []))
+        made.add_row(*values, *([cell(line.unscored, style)] if unscored else []))
     return made
 
 
@@ -85,8 +85,8 @@ def _narrow_table(result: RunResult, lines: list[Line]) -> Table:
         episodes = cell(_episodes(result, line), style)
         if line.failed:
             episodes.append(f"\n{line.failed:,} failed", "red")
-        if _unscored(line):
-            episodes.append(f"\n{_unscored(line):,} unscored", "")
+        if line.unscored:
+            episodes.append(f"\n{line.unscored:,} unscored", "")
         values = [_estimate(line.metrics.get(metric), style, between="\n") for metric in metrics]
         spent = f"{_mean(line.steps, 1) or '–'}\n{_mean(line.tokens, 0) or '–'}"
         made.add_row(cell(name, style), episodes, *values, cell(spent, style))
@@ -113,10 +113,6 @@ def _episodes(result: RunResult, line: Line) -> str:
     return f"{ended:,}" if ended == line.episodes else f"{ended:,} of {line.episodes:,}"
 
 
-def _unscored(line: Line) -> int:
-    return max((found.unscored for found in line.metrics.values()), default=0)
-
-
 def _mean(value: float | None, digits: int) -> str | None:
     return None if value is None else f"{value:,.{digits}f}"
 
@@ -130,9 +126,24 @@ def _estimate(found: Estimate | None, style: str, between: str = " ") -> Text:
     return shown
 
 
+def _unjudged(result: RunResult) -> list[str]:
+    """Each criterion that could not be judged, once, with the reason."""
+    found: dict[str, None] = {}
+    for row in result.episodes:
+        for score in result.scores.get(row.row, ()):
+            if score.unit == "criterion" and score.value is None:
+                found[f"{row.scenario}: {score.name} ({score.detail})"] = None
+    return list(found)
+
+
 def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
     if any(line.metrics for line in lines):
         yield "Metrics: means over scenarios with 95 % bootstrap intervals. Steps and tokens: means over episodes."
+    if any("NSS" in line.metrics for line in lines):
+        yield (
+            "SPR: share of scenarios in which all criteria passed. NSS: mean share of criteria that passed, those "
+            "included that hold if nothing is done. explore: share of steps that looked before anything was changed."
+        )
     reasons = [f"{reason} {count:,} ({_meaning(reason)})" for reason, count in result.reasons().items()]
     if reasons:
         yield f"Ended: {'; '.join(reasons)}."
@@ -140,6 +151,10 @@ def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) 
     if failures:
         yield f"Failed, by no fault of the agent, and left out of the metrics: {len(failures):,}"
         yield from (f"  {_failure(row)}" for row in failures[:_FAILURES])
+    unscored = _unjudged(result)
+    if unscored:
+        yield f"Unscored: criteria that could not be judged, {len(unscored):,} in all; they count neither way."
+        yield from (f"  {text}" for text in unscored[:_FAILURES])
     yield f"Limits of an episode: {'; '.join(_limits(manifest))}."
     weights = [weights_of(model["model"]) for model in manifest["contestant"]["models"].values()]
     if CATALOGUE["smollm2"] in weights:

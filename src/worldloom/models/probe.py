@@ -46,6 +46,8 @@ async def probe(model: Model) -> Probe:
     try:
         served = await model.served()
     except ModelError as error:
+        if error.kind == "not_found":  # it has no list of models; whether it answers will show
+            return Probe(True)
         return Probe(error.kind not in ("unreachable", "timeout"), problem=str(error))
     except UsageError as error:
         return Probe(False, problem=str(error))

@@ -1,0 +1,72 @@
+"""Episode: what happened in one episode, event by event: who decided what, on which answer, and what came of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from worldloom.cli.locating import find_run
+from worldloom.cli.terminal import cell, put_json, say, stdout, table
+from worldloom.core.errors import UsageError
+from worldloom.core.key import show_key
+from worldloom.runs.store import EpisodeRow, RunStore, Score
+
+_LONGEST = 400  # characters of one event that are shown; --json has all
+
+
+def show_episode(name: str, number: int, *, place: Path | None, as_json: bool) -> None:
+    """Print the record of one episode of a run.
+
+    Raises:
+        UsageError: the run has no episode of this number.
+    """
+    store = RunStore(find_run(name, place))
+    try:
+        rows = store.episodes()
+        if not 0 <= number < len(rows):
+            raise UsageError(f"the run has no episode {number}; allowed: 0 to {len(rows) - 1}")
+        events = [(show_key(key), event.type, event.body) for key, event in store.events(number).items()]
+        scores = store.scores().get(number, [])
+    finally:
+        store.close()
+    if as_json:
+        shown = [{"key": key, "type": type, "body": body} for key, type, body in events]
+        put_json({**asdict(rows[number]), "scores": [asdict(score) for score in scores], "events": shown})
+        return
+    _print(rows[number], events, scores)
+
+
+def _print(row: EpisodeRow, events: list[tuple[str, str, dict[str, Any]]], scores: list[Score]) -> None:
+    screen = stdout()
+    say(
+        screen,
+        f"episode {row.row}: {row.scenario}, {row.cast_name}, seed {row.seed}, epoch {row.epoch}",
+        "bold",
+    )
+    made = table("key", "event", "what")
+    for key, type, body in events:
+        made.add_row(cell(key), cell(type.partition(".")[0]), cell(_told(type, body)))
+    screen.print(made)
+    say(screen, f"Ended: {row.reason or row.status}" + (f": {row.detail}" if row.detail else ""))
+    if not scores:
+        return
+    made = table("score", "value", "how", "why", right=("value",))
+    for score in scores:
+        value = "unscored" if score.value is None else f"{score.value:.2f}"
+        made.add_row(cell(score.name), cell(value), cell(score.how), cell(score.detail or None))
+    screen.print()
+    screen.print(made)
+
+
+def _told(type: str, body: Mapping[str, Any]) -> str:
+    """An event in one paragraph: the text of an answer, else its fields."""
+    answer = body.get("answer")
+    if type == "model.1" and isinstance(answer, dict) and "text" in answer:
+        told = f"{answer['text']} ({answer['finish_reason']})"
+    else:
+        told = "; ".join(
+            f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            for name, value in body.items()
+        )
+    return told if len(told) <= _LONGEST else told[:_LONGEST] + "…"
