@@ -1,12 +1,13 @@
 """Steps per second of a whole framework: worldloom against inspect-ai, and a bare LangGraph loop for orientation.
 
-Each side plays the same number of episodes of ten actions, 64 at once, with an agent that takes no time, and logs
-every event to disk: worldloom a scripted agent in rules_world.yaml, inspect-ai its `react` agent on mockllm with one
-trivial tool and its default `.eval` log, LangGraph two nodes that write to SQLite. Each side is a process of its own on
-the same core, warmed up before it is measured; a round is one batch of each, in turns. Printed are the steps per second
-and, round by round, the ratio of worldloom to inspect-ai. Goal: at least 10.
+Each side plays episodes of ten actions, 64 at once, with an agent that takes no time, and logs every event to disk:
+worldloom a scripted agent in rules_world.yaml, inspect-ai its `react` agent on mockllm with one trivial tool and its
+default `.eval` log, LangGraph two nodes that write to SQLite. Each side is a process of its own on the same core, warmed
+up before it is measured. A round is one batch of each, in turns; the two fast ones play ten times as many episodes in
+theirs, so that all batches last about as long and meet the same noise. Printed are the steps per second and, round by
+round, the ratio of worldloom to inspect-ai. Goal: at least 10.
 
-    python benchmarks/framework_steps.py [--inspect-python PYTHON] [--rounds 5] [--episodes 100]
+    python benchmarks/framework_steps.py [--inspect-python PYTHON] [--rounds 5] [--episodes 64]
 
 inspect-ai may live in an environment of its own. It needs no network: the scripted answers say how many tokens they
 have, as a server's do, so that its tokenizer, which it would download, is never asked.
@@ -33,6 +34,8 @@ from typing import Any, TypeAlias, TypedDict
 ACTIONS = 10
 CONCURRENCY = 64
 WARM_UP = 8
+MORE = 10
+"""Times as many episodes as inspect-ai that the other sides play in a batch."""
 GOAL = 10.0
 HERE = Path(__file__).parent
 MISSING = """inspect-ai cannot be imported by {python}. Give it an environment of its own and name its Python:
@@ -227,8 +230,8 @@ def measure(play: Play, episodes: int, folder: Path) -> dict[str, float]:
 class Side:
     """A side as the parent sees it: a process that plays when it is asked."""
 
-    def __init__(self, name: str, python: str, data: str) -> None:
-        self.name = name
+    def __init__(self, name: str, python: str, data: str, episodes: int) -> None:
+        self.name, self.episodes = name, episodes
         command = [python, __file__, "--side", name]
         # inspect-ai keeps traces and running samples in the user's data folder.
         self._process = subprocess.Popen(
@@ -245,10 +248,10 @@ class Side:
             sys.exit(MISSING.format(python=python) if found["missing"] == "inspect_ai" else what)
         self.version: str = found["version"]
 
-    def play(self, episodes: int) -> None:
+    def play(self) -> None:
         """Play a batch and keep what it measured."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{episodes}\n")
+        self._process.stdin.write(f"{self.episodes}\n")
         self._process.stdin.flush()
         self.rounds.append(self._read())
 
@@ -268,15 +271,16 @@ class Side:
 
 
 @contextlib.contextmanager
-def sides(inspect_python: str, inspect: str) -> Iterator[list[Side]]:
+def sides(inspect_python: str, inspect: str, episodes: int) -> Iterator[list[Side]]:
     """The sides, warm: worldloom, inspect-ai as the side `inspect` has it, LangGraph."""
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory())
-        found = []
-        for name in ("worldloom", inspect, "bare LangGraph"):
-            python = inspect_python if name == inspect else sys.executable
-            found.append(stack.enter_context(contextlib.closing(Side(name, python, data))))
-        yield found
+        here, more = sys.executable, MORE * episodes
+        chosen = (("worldloom", here, more), (inspect, inspect_python, episodes), ("bare LangGraph", here, more))
+        yield [
+            stack.enter_context(contextlib.closing(Side(name, python, data, count)))
+            for name, python, count in chosen
+        ]
 
 
 def spread(values: list[float], form: str) -> str:
@@ -287,16 +291,15 @@ def spread(values: list[float], form: str) -> str:
     return f"{median:>7} ({low} to {high})"
 
 
-def report(found: list[Side], episodes: int) -> float:
+def report(found: list[Side]) -> float:
     """Print the figures; returns the median ratio by the wall clock."""
-    rounds = len(found[0].rounds)
-    print(f"n = {rounds} rounds of {episodes} episodes of {ACTIONS} actions, {CONCURRENCY} at once, one core")
-    print(f"{'':30}{'steps/s: median (min to max)':34}{'steps/s of CPU time':34}bytes/step")
+    print(f"n = {len(found[0].rounds)} rounds; episodes of {ACTIONS} actions, {CONCURRENCY} at once, on one core")
+    print(f"{'':30}{'episodes':>9}  {'steps/s: median (min to max)':30}{'of CPU time':26}bytes/step")
     for side in found:
         wall, cpu = ([one[key] for one in side.rounds] for key in ("wall", "cpu"))
         size = statistics.median(one["bytes"] for one in side.rounds)
         name = f"{side.name} {side.version}"
-        print(f"{name:30}{spread(wall, '.0f'):34}{spread(cpu, '.0f'):34}{size:.0f}")
+        print(f"{name:30}{side.episodes:9}  {spread(wall, '.0f'):30}{spread(cpu, '.0f'):26}{size:10.0f}")
     ours, theirs = found[:2]
     medians = {}
     for clock, words in (("wall", "wall clock"), ("cpu", "CPU time")):
@@ -313,7 +316,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--inspect-python", default=sys.executable, help="Python that has inspect-ai")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--episodes", type=int, default=100, help="in each batch of each side")
+    parser.add_argument("--episodes", type=int, default=64, help=f"in a batch of inspect-ai; the others play {MORE} x")
     parser.add_argument("--no-view", action="store_true", help="inspect-ai with log_realtime=False")
     parser.add_argument(
         "--floor", type=float, default=0.0, help="exit with 1 if the median ratio is below this"
@@ -323,11 +326,12 @@ def main() -> int:
     if given.side:
         serve(given.side)
         return 0
-    with sides(given.inspect_python, "inspect-ai (no view)" if given.no_view else "inspect-ai") as found:
+    inspect = "inspect-ai (no view)" if given.no_view else "inspect-ai"
+    with sides(given.inspect_python, inspect, given.episodes) as found:
         for number in range(given.rounds):
             for side in found if number % 2 == 0 else found[::-1]:
-                side.play(given.episodes)
-    return int(report(found, given.episodes) < given.floor)
+                side.play()
+    return int(report(found) < given.floor)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,12 @@ from worldloom.core.project import load_project
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("graphs/*/README.md")]
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("graphs/*/README.md"),
+    ]
 )
 
 

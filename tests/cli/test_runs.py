@@ -102,7 +102,10 @@ def test_a_folder_for_runs_can_be_named(three, command, monkeypatch):
 def test_show_has_a_row_for_every_episode(played, command):
     done = command("runs", "show", "last")
     rows = [line.split() for line in done.stdout.splitlines() if " print-handouts " in line]
-    assert [row[:3] for row in rows] == [["0", "print-handouts", "literal"], ["1", "print-handouts", "careful"]]
+    assert [row[:3] for row in rows] == [
+        ["0", "print-handouts", "literal"],
+        ["1", "print-handouts", "careful"],
+    ]
     assert json.loads(command("runs", "show", "last", "--json").stdout)["status"] == "completed"
 
 

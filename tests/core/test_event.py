@@ -51,3 +51,8 @@ def test_secrets_are_replaced_before_the_size_and_the_digest_are_taken():
 def test_a_body_that_is_no_json_is_refused_with_its_path():
     with pytest.raises(RecordError, match=r"\$\.a\[1\]"):
         pack({"a": [1, (2,)]}, unchanged)
+
+
+def test_a_body_may_not_pass_itself_off_as_a_reference():
+    with pytest.raises(RecordError, match="blob"):
+        pack({"$blob": {"sha256": "0" * 64}}, unchanged)

@@ -49,7 +49,9 @@ def _check(value: Any, path: tuple[str | int, ...]) -> None:
     if kind is dict:
         for key, item in value.items():
             if type(key) is not str:
-                raise RecordError(f"cannot record {_shown(path)}: key {key!r} is {type(key).__name__}, not text")
+                raise RecordError(
+                    f"cannot record {_shown(path)}: key {key!r} is {type(key).__name__}, not text"
+                )
             if type(item) is not str:
                 _check(item, (*path, key))
     elif kind is list:
@@ -60,7 +62,9 @@ def _check(value: Any, path: tuple[str | int, ...]) -> None:
         if not math.isfinite(value):
             raise RecordError(f"cannot record {_shown(path)}: {value} is no JSON number")
         if value == 0.0 and math.copysign(1.0, value) < 0:
-            raise RecordError(f"cannot record {_shown(path)}: -0.0 and 0.0 would not be told apart; write 0.0")
+            raise RecordError(
+                f"cannot record {_shown(path)}: -0.0 and 0.0 would not be told apart; write 0.0"
+            )
     else:
         raise RecordError(
             f"cannot record {_shown(path)}: {kind.__module__}.{kind.__qualname__} is no JSON value "

@@ -58,6 +58,8 @@ def pack(body: Mapping[str, Any], mend: Callable[[bytes], bytes]) -> tuple[bytes
     Raises:
         RecordError: the body holds something that is no JSON; the message names its path.
     """
+    if "$blob" in body:
+        raise RecordError("cannot record $.$blob: the name is kept for references to blobs")
     data = mend(canonical(body if type(body) is dict else dict(body)))
     if len(data) <= INLINE_BYTES:
         return data, None

@@ -161,7 +161,15 @@ def test_a_scenario_of_prose_loads_and_says_what_it_needs(scenario_of: Any) -> N
     )
     with pytest.raises(UsageError) as caught:
         RulesWorld(prose)
-    for part in ("made.yaml", "'made'", "has prose and no rules", "rules", "model", "docs/scenarios.md", "lamp.go"):
+    for part in (
+        "made.yaml",
+        "'made'",
+        "has prose and no rules",
+        "rules",
+        "model",
+        "docs/scenarios.md",
+        "lamp.go",
+    ):
         assert part in str(caught.value)
 
 
