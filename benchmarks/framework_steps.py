@@ -2,8 +2,8 @@
 
 Each side plays episodes of ten actions, 64 at once, with an agent that takes no time, and logs every event to disk:
 worldloom a scripted agent in rules_world.yaml, inspect-ai its `react` agent on mockllm with one trivial tool and its
-default `.eval` log, LangGraph two nodes that write to SQLite. Each side is a process of its own on the same core, warmed
-up before it is measured. A round is one batch of each, in turns; the two fast ones play ten times as many episodes in
+default `.eval` log, LangGraph two nodes that write to SQLite. Each side is a process of its own on the same core,
+warmed up before it is measured. A round is one batch of each, in turns; the two fast ones play ten times as many episodes in
 theirs, so that all batches last about as long and meet the same noise. Printed are the steps per second and, round by
 round, the ratio of worldloom to inspect-ai. Goal: at least 10.
 
@@ -276,7 +276,11 @@ def sides(inspect_python: str, inspect: str, episodes: int) -> Iterator[list[Sid
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory())
         here, more = sys.executable, MORE * episodes
-        chosen = (("worldloom", here, more), (inspect, inspect_python, episodes), ("bare LangGraph", here, more))
+        chosen = (
+            ("worldloom", here, more),
+            (inspect, inspect_python, episodes),
+            ("bare LangGraph", here, more),
+        )
         yield [
             stack.enter_context(contextlib.closing(Side(name, python, data, count)))
             for name, python, count in chosen
@@ -293,7 +297,9 @@ def spread(values: list[float], form: str) -> str:
 
 def report(found: list[Side]) -> float:
     """Print the figures; returns the median ratio by the wall clock."""
-    print(f"n = {len(found[0].rounds)} rounds; episodes of {ACTIONS} actions, {CONCURRENCY} at once, on one core")
+    print(
+        f"n = {len(found[0].rounds)} rounds; episodes of {ACTIONS} actions, {CONCURRENCY} at once, on one core"
+    )
     print(f"{'':30}{'episodes':>9}  {'steps/s: median (min to max)':30}{'of CPU time':26}bytes/step")
     for side in found:
         wall, cpu = ([one[key] for one in side.rounds] for key in ("wall", "cpu"))
@@ -316,7 +322,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--inspect-python", default=sys.executable, help="Python that has inspect-ai")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--episodes", type=int, default=64, help=f"in a batch of inspect-ai; the others play {MORE} x")
+    parser.add_argument(
+        "--episodes", type=int, default=64, help=f"in a batch of inspect-ai; the others play {MORE} x"
+    )
     parser.add_argument("--no-view", action="store_true", help="inspect-ai with log_realtime=False")
     parser.add_argument(
         "--floor", type=float, default=0.0, help="exit with 1 if the median ratio is below this"
