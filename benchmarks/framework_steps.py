@@ -3,9 +3,9 @@
 Each side plays episodes of ten actions, 64 at once, with an agent that takes no time, and logs every event to disk:
 worldloom a scripted agent in rules_world.yaml, inspect-ai its `react` agent on mockllm with one trivial tool and its
 default `.eval` log, LangGraph two nodes that write to SQLite. Each side is a process of its own on the same core,
-warmed up before it is measured. A round is one batch of each, in turns; the two fast ones play ten times as many episodes in
-theirs, so that all batches last about as long and meet the same noise. Printed are the steps per second and, round by
-round, the ratio of worldloom to inspect-ai. Goal: at least 10.
+warmed up before it is measured. A round is one batch of each, in turns; the two fast ones play ten times as many
+episodes in theirs, so that all batches last about as long and meet the same noise. Printed are the steps per second
+and, round by round, the ratio of worldloom to inspect-ai. Goal: at least 10.
 
     python benchmarks/framework_steps.py [--inspect-python PYTHON] [--rounds 5] [--episodes 64]
 

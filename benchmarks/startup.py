@@ -9,6 +9,7 @@ once. Goal: under a second, without langgraph, litellm, torch or transformers.
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -58,8 +59,10 @@ CASES = (
 
 def run(code: str, folder: str) -> str:
     """Run code in a fresh interpreter; returns what it wrote to stderr."""
+    # Where bytecode may not be kept, every start would compile all it imports.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
     if done.returncode:
         sys.exit(f"a process that should have been measured failed:\n{done.stderr}")

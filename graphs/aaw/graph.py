@@ -58,10 +58,12 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
             update["world"] = transition.state
             for fact in transition.facts:
                 ctx.emit("stepped.1", fact)
+                if "fault" in fact:  # a rule without a value is the scenario's fault, and none of the agent's
+                    update["ended"] = End("world_failed", str(fact["fault"]), ctx.here)
             failure = _failure(decision.action, transition.feedback[SEAT])
         ctx.usage.steps += 1
         update["turns"] = state.get("turns", Turns()).after(failure)
-        if (over := _over(ctx, update["turns"], decision.fault)) is not None:
+        if "ended" not in update and (over := _over(ctx, update["turns"], decision.fault)) is not None:
             update["ended"] = over
         return update
 

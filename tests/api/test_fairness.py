@@ -1,6 +1,9 @@
 """A table is fair: references are not cut short, what cannot be judged is counted apart and said."""
 
+import pytest
+
 from worldloom import api
+from worldloom.core.errors import UsageError
 
 
 def test_a_limit_on_the_contestant_does_not_cut_floor_and_ceiling_short(speaking, files):
@@ -32,3 +35,25 @@ def test_the_last_unusable_reply_is_explained(speaking, files):
     assert row.reason == "invalid_replies"
     assert row.detail is not None
     assert "holds no JSON object" in row.detail
+
+
+def test_a_rule_without_a_value_ends_the_episode_as_the_worlds_fault(speaking, files):
+    lamp = files[0]
+    text = lamp.read_text("utf-8").replace("set: {lamp.lit: =args.lit}", "set: {lamp.watts: =lamp.watts / 0}")
+    lamp.write_text(text, "utf-8")
+    (literal, careful) = api.run([lamp], agent="careful").episodes
+    assert (literal.reason, literal.fault) == (careful.reason, careful.fault) == ("world_failed", "world")
+    assert "zero" in (careful.detail or "")
+
+
+def test_a_criterion_that_is_called_like_a_metric_does_not_replace_it(speaking, files):
+    lamp = files[0]
+    lamp.write_text(lamp.read_text("utf-8").replace("criterion: It is off.", "criterion: NSS"), "utf-8")
+    (literal, _) = api.run([lamp], agent="careful").lines(by_category=False)
+    assert literal.metrics["NSS"].mean == 0.5
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**30])
+def test_a_seed_that_cannot_be_stored_is_refused(seed, files):
+    with pytest.raises(UsageError, match="allowed"):
+        api.run(files, agent="careful", seed=seed)

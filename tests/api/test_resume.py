@@ -11,7 +11,7 @@ import worldloom as wl
 from worldloom import api
 from worldloom.agents.llm import agent
 from worldloom.core.canonical import canonical
-from worldloom.core.errors import Divergence
+from worldloom.core.errors import Divergence, RecordError, UsageError
 from worldloom.core.key import show_key
 from worldloom.runs.executor import Executor
 from worldloom.runs.store import RunStore
@@ -255,4 +255,39 @@ def test_a_fingerprint_that_is_not_that_of_the_rows_is_told(played):
     folder, row, _ = played
     change(folder, "UPDATE episodes SET fingerprint = ? WHERE row = ?", "0" * 64, row)
     (found,) = problems(folder)
-    assert found.startswith("fingerprint ")
+    assert found.startswith("fingerprint: the record tells 000")
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("UPDATE scores SET value = 1 - value WHERE name = 'SPR'", "score: the record tells 'SPR'"),
+        ("UPDATE scores SET value = 0 WHERE unit = 'criterion'", "score: the record tells"),
+        ("DELETE FROM scores WHERE name = 'NSS'", "score: the record tells"),
+        ("UPDATE episodes SET reason = 'step_limit'", "reason: the record tells step_limit"),
+        ("UPDATE episodes SET fault = 'infrastructure'", "fault: the record tells infrastructure"),
+        ("UPDATE episodes SET steps = steps + 1", "steps: the record tells"),
+        ("UPDATE episodes SET prompt_tokens = 999999", "prompt_tokens: the record tells 999999"),
+    ],
+)
+def test_a_table_that_tells_otherwise_than_the_events_is_found(played, sql, told):
+    folder, _, _ = played
+    change(folder, sql)
+    found = problems(folder)
+    assert found
+    assert all(problem.startswith(told) for problem in found)
+
+
+def test_an_episode_that_is_gone_is_missed(played):
+    folder, row, _ = played
+    change(folder, "DELETE FROM episodes WHERE row = ?", row)
+    with pytest.raises(RecordError, match="was planned with"):
+        problems(folder)
+
+
+@pytest.mark.parametrize("column", ["seed", "epoch"])
+def test_an_episode_that_is_not_the_planned_one_is_refused(played, column):
+    folder, _, _ = played
+    change(folder, f"UPDATE episodes SET {column} = {column} + 7")
+    with pytest.raises(UsageError, match="was planned with other digests"):
+        problems(folder)

@@ -293,3 +293,8 @@ def test_strict_is_asked_where_openais_rules_allow_it(schema: dict[str, Json], s
         "type": "json_schema",
         "json_schema": {"name": "answer", "schema": schema, "strict": strict},
     }
+
+
+def test_an_answer_with_endless_tool_calls_is_no_answer() -> None:
+    with pytest.raises(ModelError, match="100000 tool calls"):
+        read(reply(None, "tool_calls", tool_calls=[call() for _ in range(100_000)]))

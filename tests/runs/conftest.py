@@ -79,9 +79,9 @@ class Desk:
             for row in self.store.episodes():
                 if row.status in ("ended", "cancelled"):
                     silent = {name: SilentModel(model.id) for name, model in (models or {}).items()}
-                    program = Toy(plays[row.row])
-                    _, print_ = await replay_episode(self.store, row, program, silent, limits, mend)
-                    assert print_ == row.fingerprint, "the replay has another fingerprint"
+                    planned = Planned(row, Toy(plays[row.row]), Ended(), limits)
+                    scores = self.store.scores().get(row.row, ())
+                    assert await replay_episode(self.store, planned, scores, silent, mend) is None
 
         with contextlib.closing(self.store):
             asyncio.run(run())

@@ -69,6 +69,8 @@ def plan(
     registry = registry or Registry.discover(project)
     if epochs < 1:
         raise UsageError(f"epochs is {epochs}; allowed: a whole number from 1")
+    if not 0 <= seed <= 2**63 - epochs:
+        raise UsageError(f"seed is {seed}; allowed: a whole number from 0 to {2**63 - epochs}")
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:

@@ -104,6 +104,9 @@ def plan_of(store: RunStore, registry: Registry) -> Plan:
     )
 
 
+_IDENTITY = ("id", "scenario", "category", "cast_name", "seed", "epoch")
+
+
 class Builder:
     """Builds what an episode needs; graphs are compiled once for each scenario and cast."""
 
@@ -123,7 +126,7 @@ class Builder:
             row = wanted.get(fresh.row)
             if row is None:
                 continue
-            if row.id != fresh.id:
+            if any(getattr(row, name) != getattr(fresh, name) for name in _IDENTITY):
                 raise UsageError(
                     f"episode {row.row} ({row.scenario}, {row.cast_name}) was planned with other digests than now"
                 )

@@ -20,6 +20,7 @@ from worldloom.models.spec import ModelSpec
 from worldloom.runs.executor import Executor, Planned, replay_episode
 from worldloom.runs.redact import redactor
 from worldloom.runs.store import EpisodeRow, RunStore, put_value
+from worldloom.runs.writer import Writer
 
 Watch = Callable[[Executor, Sequence[EpisodeRow]], Awaitable[None]]
 """Runs beside the episodes, to draw progress; it is cancelled when they are over."""
@@ -43,7 +44,10 @@ async def start(
     async with _models(plan.contestant.models) as models:
         manifest = {**plan.manifest(), "model_ids": {name: model.id for name, model in models.items()}}
         store = RunStore.create(runs_dir / _name(), manifest, rows, [text_of(one) for one in plan.scenarios])
-        return await _play(store, planned, models, concurrency, watch)
+        with contextlib.closing(store):
+            with store.writing() as writer:
+                await _play(store, writer, planned, models, concurrency, watch)
+            return RunResult.of(store)
 
 
 async def resume(
@@ -58,21 +62,28 @@ async def resume(
     _check_concurrency(concurrency)
     with contextlib.closing(RunStore(folder)) as store:
         plan = plan_of(store, registry)
-        left = [row for row in store.episodes() if row.status != "ended"]
-        if not left and store.value("status") == "completed":
-            return RunResult.of(store)
-        planned = list(Builder(plan, registry).planned(left))
-        async with _models(plan.contestant.models if left else {}) as models:
-            for name, model in models.items():
-                recorded = store.value("manifest")["model_ids"][name]
-                if model.id != recorded:
-                    raise UsageError(f"{folder} was made with model {recorded}; this one is {model.id}")
-            return await _play(store, planned, models, concurrency, watch)
+        with store.writing() as writer:  # first: what is left to play must not be played by another meanwhile
+            left = [row for row in store.episodes() if row.status != "ended"]
+            if left or store.value("status") != "completed":
+                planned = list(Builder(plan, registry).planned(left))
+                async with _models(plan.contestant.models if left else {}) as models:
+                    for name, model in models.items():
+                        recorded = store.value("manifest")["model_ids"][name]
+                        if model.id != recorded:
+                            raise UsageError(
+                                f"{folder} was made with model {recorded}; this one is {model.id}"
+                            )
+                    await _play(store, writer, planned, models, concurrency, watch)
+        return RunResult.of(store)
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay found of one episode: `problem` is None if it was reproduced byte for byte."""
+    """What a replay found of one episode.
+
+    Attributes:
+        problem: None if it was reproduced byte for byte, and its end, counts and scores are as recorded.
+    """
 
     episode: EpisodeRow
     problem: str | None
@@ -98,7 +109,13 @@ async def replay(
     found: dict[int, Replayed] = {}
     with contextlib.closing(RunStore(folder)) as store:
         plan = plan_of(store, registry)
-        rows = [row for row in store.episodes() if row.status in ("ended", "cancelled")]
+        everything, scores = store.episodes(), store.scores()
+        expected = sum(1 for _ in plan.entries())
+        if len(everything) != expected:
+            raise RecordError(
+                f"{folder} was planned with {expected} episodes; its record holds {len(everything)}"
+            )
+        rows = [row for row in everything if row.status in ("ended", "cancelled")]
         waiting = iter(list(Builder(plan, registry).planned(rows)))
         models = {
             name: _Recorded(model_id) for name, model_id in store.value("manifest")["model_ids"].items()
@@ -108,18 +125,14 @@ async def replay(
         async def work() -> None:
             for one in waiting:
                 try:
-                    _, fingerprint = await replay_episode(
-                        store, one.row, one.program, models, one.limits, mend=mend
-                    )
-                    same = fingerprint == one.row.fingerprint
-                    problem = None if same else f"fingerprint {fingerprint}, recorded {one.row.fingerprint}"
+                    problem = await replay_episode(store, one, scores.get(one.row.row, ()), models, mend)
                 except RecordError as difference:
                     problem = str(difference)
                 found[one.row.row] = Replayed(one.row, problem)
                 seen(found[one.row.row])
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(concurrency):
+            for _ in range(min(concurrency, len(rows))):
                 group.create_task(work())
     return [found[row.row] for row in rows]
 
@@ -131,27 +144,23 @@ def _check_concurrency(concurrency: int) -> None:
 
 async def _play(
     store: RunStore,
+    writer: Writer,
     planned: Sequence[Planned],
     models: Mapping[str, Model],
     concurrency: int,
     watch: Watch | None,
-) -> RunResult:
-    with contextlib.closing(store):
-        with store.writing() as writer:
-            executor = Executor(store, writer, models, concurrency, redactor())
-            put_value(writer, "status", "running")
-            try:
-                async with _watching(watch, executor, [one.row for one in planned]):
-                    with _interruptible(executor):
-                        await executor.run(planned)
-            except BaseException:
-                with contextlib.suppress(
-                    RecordError
-                ):  # if it is that nothing can be written, it is raised already
-                    put_value(writer, "status", "failed")
-                raise
-            put_value(writer, "status", executor.stop_reason or "completed")
-        return RunResult.of(store)
+) -> None:
+    executor = Executor(store, writer, models, concurrency, redactor())
+    put_value(writer, "status", "running")
+    try:
+        async with _watching(watch, executor, [one.row for one in planned]):
+            with _interruptible(executor):
+                await executor.run(planned)
+    except BaseException:
+        with contextlib.suppress(RecordError):  # if it is that nothing can be written, it is raised already
+            put_value(writer, "status", "failed")
+        raise
+    put_value(writer, "status", executor.stop_reason or "completed")
 
 
 @contextlib.asynccontextmanager

@@ -96,7 +96,8 @@ class RunResult:
     def _values(self, name: str, rows: Sequence[EpisodeRow]) -> list[tuple[str, float | None]]:
         found = []
         for row in rows:
-            value = next((score.value for score in self.scores.get(row.row, ()) if score.name == name), None)
+            metrics = [score for score in self.scores.get(row.row, ()) if score.unit != "criterion"]
+            value = next((score.value for score in metrics if score.name == name), None)
             found.append((row.scenario, value))
         return found
 

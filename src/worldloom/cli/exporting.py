@@ -42,7 +42,8 @@ def as_csv(result: RunResult) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*EpisodeRow.__dataclass_fields__, *metrics])
     for row in result.episodes:
-        values = {score.name: score.value for score in result.scores.get(row.row, ())}
+        scores = result.scores.get(row.row, ())
+        values = {score.name: score.value for score in scores if score.unit != "criterion"}
         writer.writerow([*asdict(row).values(), *(values.get(name) for name in metrics)])
     return text.getvalue()
 

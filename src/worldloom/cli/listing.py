@@ -106,7 +106,8 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
     numbers = ["seed", *metrics, "steps", "tokens"]
     made = table("no.", "scenario", "cast", "ended", *numbers, right=("no.", *numbers))
     for row in result.episodes[:_EPISODES]:
-        scored = {score.name: score.value for score in result.scores.get(row.row, ())}
+        scores = result.scores.get(row.row, ())
+        scored = {score.name: score.value for score in scores if score.unit != "criterion"}
         values = [None if scored.get(name) is None else f"{scored[name]:.2f}" for name in metrics]
         tokens = row.prompt_tokens + row.completion_tokens
         texts = [

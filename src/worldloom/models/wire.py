@@ -20,6 +20,9 @@ from worldloom.models.model import Completion, FinishReason, Message, Request, T
 from worldloom.models.reasoning import split_reasoning
 from worldloom.models.surrogates import mend_json
 
+MOST_CALLS = 128
+"""Tool calls of one answer that are read; a longer list is no answer."""
+
 _FINISH: Mapping[str, FinishReason] = {
     **dict.fromkeys(
         ("stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed"), "stop"
@@ -226,6 +229,8 @@ def _calls(value: Json) -> tuple[ToolCall, ...]:
         return ()
     if not isinstance(value, list):
         raise _bad(f"tool_calls is {_kind(value)}")
+    if len(value) > MOST_CALLS:
+        raise _bad(f"{len(value)} tool calls in one answer; at most {MOST_CALLS} are read")
     calls: list[ToolCall] = []
     for index, item in enumerate(value):
         function = item.get("function") if isinstance(item, dict) else None

@@ -5,16 +5,17 @@ each episode was stopped and comes back with what there is.
 """
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from worldloom.core.canonical import canonical, parse
 from worldloom.core.errors import Divergence, RecordError
 from worldloom.core.event import Event
 from worldloom.models.model import Model
 from worldloom.runs.effect import EFFECTS
-from worldloom.runs.ending import ENDED, End
+from worldloom.runs.ending import ENDED
 from worldloom.runs.episode import STOPPED, Episode
 from worldloom.runs.ledger import Ledger, unchanged
 from worldloom.runs.limits import Limits
@@ -64,14 +65,14 @@ class Executor:
         for episode in self.active.values():
             episode.stop(reason)
 
-    async def run(self, planned: Iterable[Planned]) -> None:
+    async def run(self, planned: Sequence[Planned]) -> None:
         """Play all episodes, or as many as there is time for before `stop`.
 
         Raises:
             RecordError: the record cannot be written, which stops all episodes; or a resumed one diverges from it,
                 which stops no other.
         """
-        waiting = iter(planned)
+        waiting, workers = iter(planned), min(self.concurrency, len(planned))
 
         async def work() -> None:
             for one in waiting:
@@ -85,9 +86,9 @@ class Executor:
                         self.stop("cancelled")
 
         async with asyncio.TaskGroup() as group:
-            workers = [group.create_task(work()) for _ in range(self.concurrency)]
-        for worker in workers:
-            worker.result()  # a worker that was cancelled, which the group keeps to itself, has left episodes behind
+            tasks = [group.create_task(work()) for _ in range(workers)]
+        for task in tasks:
+            task.result()  # a worker that was cancelled, which the group keeps to itself, has left episodes behind
         if self._failure is not None:
             raise self._failure
 
@@ -173,17 +174,42 @@ def before_the_stop(arrivals: Iterable[Event]) -> tuple[dict[bytes, Event], list
 
 
 async def replay_episode(
-    store: RunStore, row: EpisodeRow, program: EpisodeProgram, models: Mapping[str, Model], limits: Limits,
+    store: RunStore,
+    planned: Planned,
+    scores: Sequence[Score],
+    models: Mapping[str, Model],
     mend: Callable[[bytes], bytes] = unchanged,
-) -> tuple[End, str]:  # fmt: skip
-    """Play a recorded episode again without asking the outside anything.
+) -> str | None:
+    """Play a recorded episode again without asking the outside anything, and see whether all that is told of it holds.
+
+    Args:
+        scores: those that the record holds.
 
     Returns:
-        Its end and its fingerprint, which equals the recorded one if this returns at all.
+        What the projection or the scores say otherwise than the events do; None if nothing.
 
     Raises:
         Divergence: the first key at which code and record part.
     """
+    row = planned.row
     ledger = Ledger(row.row, recorded=store.events(row.row), may_grow=False, mend=mend)
-    end = await play(program, Episode(ledger, row.id, row.seed, models, limits))
-    return end, ledger.fingerprint()
+    episode = Episode(ledger, row.id, row.seed, models, planned.limits)
+    end = await play(planned.program, episode)
+    found: dict[str, object] = {"fingerprint": ledger.fingerprint(), "reason": end.reason, "fault": end.fault}
+    for name, value in (found | asdict(episode.usage)).items():
+        if getattr(row, name) != value:
+            return f"{name}: the record tells {getattr(row, name)}, its events give {value}"
+    try:
+        again = planned.scorer.score(EpisodeRecord(ledger.rows()))
+    except Exception:  # noqa: BLE001  # as when it was played: a broken scorer gives no scores
+        again = []
+    for told, given in itertools.zip_longest(scores, again):
+        if told != given:
+            return f"score: the record tells {_shown(told)}, its events give {_shown(given)}"
+    return None
+
+
+def _shown(score: Score | None) -> str:
+    if score is None:
+        return "none"
+    return f"{score.name!r} {'unscored' if score.value is None else f'{score.value:g}'} by {score.how}"

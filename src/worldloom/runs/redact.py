@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 
 from worldloom.runs.ledger import unchanged
 
-_NAME = re.compile(r"(_|^)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_NAME = re.compile(
+    r"(_|^)(API_?KEY|(ACCESS|PRIVATE|SECRET)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE
+)
 _SHORTEST = 8
 """A shorter value is no secret worth the name, and would be replaced in innocent text."""
 
