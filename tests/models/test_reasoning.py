@@ -24,3 +24,9 @@ CASES = [
 @pytest.mark.parametrize(("text", "expected"), CASES)
 def test_tags_are_split_off_and_nothing_else_is_touched(text: str, expected: tuple[str, str]) -> None:
     assert split_reasoning(text) == expected
+
+
+@pytest.mark.parametrize("text", ["</think>" * 200_000, "<think></think>" * 200_000], ids=["closing", "both"])
+def test_an_answer_of_nothing_but_tags_takes_time_in_proportion_to_its_length(text: str) -> None:
+    # Cut at every tag, these texts took minutes, which no run of the tests would bear.
+    assert split_reasoning(text) == ("", "")

@@ -20,20 +20,21 @@ def split_reasoning(text: str) -> tuple[str, str]:
     if "<" not in text:
         return text, ""
     thoughts: list[str] = []
+    at = 0  # the text is never cut on the way: an answer of nothing but tags would cost the square of its length
     while True:
-        opening = _OPENING.match(text)
-        start = opening.end() if opening else 0
+        opening = _OPENING.match(text, at)
+        start = opening.end() if opening else at
         closing = _CLOSING.search(text, start)
         if closing is None:
             if opening is not None:  # cut off while thinking
                 thoughts.append(text[start:])
-                text = ""
+                at = len(text)
             break
-        if opening is None and _is_json(text):
+        if opening is None and text[at : at + 1] != "<" and _is_json(text[at:]):
             break
         thoughts.append(text[start : closing.start()])
-        text = text[closing.end() :]
-    return text, "\n".join(thought.strip() for thought in thoughts if thought.strip())
+        at = closing.end()
+    return text[at:], "\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
 def _is_json(text: str) -> bool:
