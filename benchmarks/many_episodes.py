@@ -88,7 +88,7 @@ async def play_long(steps: int, folder: Path) -> tuple[int, int]:
     store = RunStore.create(folder, plan.manifest(), rows, [text_of(one) for one in plan.scenarios])
     with store.writing() as writer:
         executor = Executor(store, writer, {"agent": ScriptedModel(reply)})
-        await executor.run(Builder(plan, registry).planned(rows))
+        await executor.run(list(Builder(plan, registry).planned(rows)))
     (row,) = store.episodes()
     assert (row.reason, row.steps, row.model_calls) == ("step_limit", steps, steps), row
     store.close()
