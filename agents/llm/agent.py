@@ -11,7 +11,7 @@ from worldloom.agents.agent import AgentConfig, Decision
 from worldloom.agents.llm.prompt import DONE, prompt_text, reply_schema, task_text
 from worldloom.core.action import Action, Feedback
 from worldloom.core.canonical import Json
-from worldloom.core.errors import ReplyError, UsageError
+from worldloom.core.errors import Ended, ReplyError, UsageError
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Message, Request
 from worldloom.models.reply import parse_object
@@ -41,6 +41,8 @@ class LLMAgent:
         schema, error, attempts = reply_schema(view, self.thought_characters), "", list(chat)
         for _ in range(self.retries + 1):
             completion = await ctx.model(self.model, self._request(view, attempts, schema))
+            if completion.finish_reason == "refusal":  # asking again would be pressing
+                raise Ended("refused", completion.text)
             try:
                 action, rationale = read_decision(completion)
             except ReplyError as wrong:

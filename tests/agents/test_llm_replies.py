@@ -8,7 +8,7 @@ import pytest
 
 from worldloom.agents.llm.agent import LLMAgent, read_decision
 from worldloom.core.action import Action, ActionSpec, Feedback
-from worldloom.core.errors import ReplyError
+from worldloom.core.errors import Ended, ReplyError
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Request, ToolCall
 from worldloom.models.scripted import ScriptedModel
@@ -75,6 +75,20 @@ def test_an_answer_that_was_cut_off_is_never_executed_even_if_it_parses() -> Non
     decision, _ = play(lambda request: Completion(RING, finish_reason="length"))
     assert decision.action is None
     assert "cut off" in decision.fault
+
+
+def test_a_refusal_ends_the_episode_and_is_not_asked_again() -> None:
+    asked: list[Request] = []
+
+    def refuse(request: Request) -> Completion:
+        asked.append(request)
+        return Completion("I will not do that.", finish_reason="refusal")
+
+    ctx = Context.null({"agent": ScriptedModel(refuse)})
+    with pytest.raises(Ended) as caught:
+        asyncio.run(LLMAgent().act(None, VIEW, ctx))
+    assert caught.value.reason == "refused"
+    assert len(asked) == 1
 
 
 def test_a_good_reply_after_a_bad_one_counts_and_only_it_stays_in_the_chat() -> None:
