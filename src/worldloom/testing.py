@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from worldloom.core.content import Blob
 from worldloom.core.errors import Divergence
 from worldloom.core.event import Event
-from worldloom.models.model import Completion, Model, Request
+from worldloom.models.model import Model
+from worldloom.models.silent import SilentModel
 from worldloom.runs.ending import End
 from worldloom.runs.episode import Episode
 from worldloom.runs.fork import forked
@@ -85,21 +86,6 @@ async def replay(trial: Trial, life: Life) -> str:
     models = {name: SilentModel(model.id) for name, model in trial.models().items()}
     await play(trial.program(), Episode(ledger, "trial", trial.seed, models, trial.limits))
     return ledger.fingerprint()
-
-
-class SilentModel:
-    """A model that must not be asked."""
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-
-    async def complete(self, request: Request) -> Completion:
-        raise AssertionError("a model was asked in a replay")
-
-    async def context_length(self) -> int | None:
-        return None
-
-    async def aclose(self) -> None: ...
 
 
 def fresh_fingerprints(trial: Trial, *, concurrency: int, seeds: int = 8) -> list[str]:

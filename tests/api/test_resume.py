@@ -121,7 +121,7 @@ def test_a_cast_that_is_counted_differently_now_is_refused_before_anything_is_pl
     interrupted, monkeypatch, speaking
 ):
     asked = speaking.asked
-    monkeypatch.setattr(api.cast.CastSpec, "identity", lambda self: "other")
+    monkeypatch.setattr(api.cast.CastSpec, "identity", property(lambda self: "other"))
     for do in (wl.resume, wl.replay):
         with pytest.raises(wl.UsageError, match="planned with other digests than now"):
             do(interrupted.folder)

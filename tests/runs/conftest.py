@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from worldloom.models.model import Completion, Message, Request, Usage
+from worldloom.models.silent import SilentModel
 from worldloom.runs.context import Context
 from worldloom.runs.ending import End
 from worldloom.runs.executor import Executor, Planned, replay_episode
 from worldloom.runs.ledger import unchanged
 from worldloom.runs.limits import Limits
 from worldloom.runs.store import EpisodeRow, RunStore, Score
-from worldloom.testing import SilentModel
 
 Play = Callable[[Context], Awaitable[End | None]]
 

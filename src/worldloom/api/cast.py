@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from worldloom.agents.agent import Agent, AgentConfig
@@ -16,7 +17,7 @@ SHORT_ANSWERS: Mapping[str, Json] = {"max_tokens": 64, "thought_characters": 60}
 """Options of the llm agent on the small embedded model, which would never finish or stop at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: `identity` is kept, since every episode of a run asks for it
 class CastSpec:
     """One agent at the seat `agent`.
 
@@ -54,6 +55,7 @@ class CastSpec:
         models = {name: model_from_json(spec) for name, spec in value["models"].items()}
         return CastSpec(value["agent"], value["argument"], value["options"], models, value["reference"])
 
+    @cached_property
     def identity(self) -> str:
         """Digest of everything that makes the cast play as it does; hosts and limits are no part of it."""
         shown = self.to_json()

@@ -137,7 +137,7 @@ class Builder:
 
     def build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
         """Program and scorer of one scenario with one cast."""
-        place = (scenario.digest, who.identity())
+        place = (scenario.digest, who.identity)
         if place not in self._built:
             self._built[place] = build_program(scenario, who, self._registry)
         return self._built[place]
@@ -180,7 +180,7 @@ def _stricter(one: Any, other: Any) -> Any:
 
 
 def _row(row: int, scenario: Scenario, who: CastSpec, seed: int, epoch: int) -> EpisodeRow:
-    identity = digest({"scenario": scenario.digest, "cast": who.identity(), "seed": seed, "epoch": epoch})
+    identity = digest({"scenario": scenario.digest, "cast": who.identity, "seed": seed, "epoch": epoch})
     return EpisodeRow(row, identity, scenario.id, scenario.category or "", who.name, seed, epoch)
 
 

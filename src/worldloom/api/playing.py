@@ -12,10 +12,11 @@ from typing import Any
 
 from worldloom.api.plan import Builder, Plan, plan_of, text_of
 from worldloom.api.result import RunResult
-from worldloom.core.errors import RecordError, UsageError, WorldloomError
+from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.models.gates import Gates
 from worldloom.models.model import Model
+from worldloom.models.silent import SilentModel
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.executor import Executor, Planned, replay_episode
 from worldloom.runs.redact import redactor
@@ -118,7 +119,7 @@ async def replay(
         rows = [row for row in everything if row.status in ("ended", "cancelled")]
         waiting = iter(list(Builder(plan, registry).planned(rows)))
         models = {
-            name: _Recorded(model_id) for name, model_id in store.value("manifest")["model_ids"].items()
+            name: SilentModel(model_id) for name, model_id in store.value("manifest")["model_ids"].items()
         }
         mend = redactor()
 
@@ -214,21 +215,6 @@ async def _models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[str, Mod
             if found.problem is not None:
                 raise UsageError(f"model {spec.model!r} does not answer: {found.problem}")
         yield models
-
-
-class _Recorded:
-    """Stands for a model whose answers are all in the record; it opens nothing."""
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-
-    async def complete(self, request: Any) -> Any:
-        raise WorldloomError("a model was asked during a replay")
-
-    async def context_length(self) -> int | None:
-        return None
-
-    async def aclose(self) -> None: ...
 
 
 def _name() -> str:
