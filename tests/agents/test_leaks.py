@@ -10,7 +10,7 @@ import pytest
 
 from worldloom.api import load_suite
 from worldloom.api.cast import CastSpec
-from worldloom.api.plan import config_of
+from worldloom.api.planning import config_of
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, parse_scenario
 from worldloom.graphs.program import GraphProgram

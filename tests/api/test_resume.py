@@ -103,7 +103,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 
 
 def test_a_scenario_that_reads_differently_now_is_refused_before_anything_is_played(interrupted, monkeypatch):
-    plan_module = sys.modules["worldloom.api.plan"]
+    plan_module = sys.modules["worldloom.api.planning"]
     real = plan_module.parse_scenario
 
     def other(text, file, registry):
@@ -236,7 +236,7 @@ def test_a_row_that_is_gone_is_named(played, type):
 def test_a_row_too_many_is_named(played):
     folder, row, events = played
     extra = first(events, "stepped.1") + b"\x01\0\0\0\0\0\0\0\0"
-    change(folder, "INSERT INTO events (episode, key, type, data) VALUES (?, ?, 'x.1', '{}')", row, extra)
+    change(folder, "INSERT INTO events (episode, key, type, data) VALUES (?, ?, 'x.1', x'7b7d')", row, extra)
     assert named(folder, row) == "0:aaw/2:world/0#0/0"
 
 

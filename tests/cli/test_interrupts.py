@@ -1,4 +1,4 @@
-"""Ctrl-C ends a run cleanly, `kill -9` does not lose it, and `resume` completes either."""
+"""Ctrl-C and SIGTERM end a run cleanly, `kill -9` does not lose it, and `resume` completes either."""
 
 import json
 import os
@@ -49,9 +49,10 @@ def finish(server, project, command):
     assert command("replay", folder.name).exit_code == 0
 
 
-def test_ctrl_c_ends_with_130_a_partial_table_and_how_to_go_on(start, project, command):
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_an_interrupt_ends_with_130_a_partial_table_and_how_to_go_on(start, project, command, number):
     server, process = start
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     folder = next((project / "runs").iterdir())

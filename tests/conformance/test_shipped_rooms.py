@@ -7,7 +7,7 @@ import pytest
 
 from worldloom.api import load_suite
 from worldloom.api.cast import CastSpec
-from worldloom.api.plan import build_program
+from worldloom.api.planning import build_program
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import parse_scenario
 from worldloom.models.model import Completion, Request, Usage

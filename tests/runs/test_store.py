@@ -9,6 +9,7 @@ import pytest
 
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError, UsageError
+from worldloom.core.event import Event
 from worldloom.runs.store import (
     FORMAT,
     EpisodeRow,
@@ -184,3 +185,58 @@ def test_an_episode_that_is_reopened_loses_its_end_and_its_scores_and_nothing_el
     assert [event.type for event in desk.store.events(0).values()] == ["model.1"]
     assert desk.store.scores() == {}
     desk.store.close()
+
+
+def damage(store, sql, *values):
+    store.close()
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(sql, values)
+
+
+@pytest.mark.parametrize("value", ["{", "", "null", "[]", "3", '{"title": 5}', '{"title": null}'])
+def test_a_damaged_manifest_is_named(store, value):
+    damage(store, "UPDATE run SET value = ? WHERE name = 'manifest'", value)
+    with pytest.raises(RecordError, match=r"run\.sqlite is damaged: its manifest"):
+        store.manifest("title", str)
+
+
+def test_a_missing_manifest_is_named(store):
+    damage(store, "DELETE FROM run WHERE name = 'manifest'")
+    with pytest.raises(RecordError, match=r"run\.sqlite is damaged: its manifest has no usable 'title'"):
+        store.manifest("title", str)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("key", "text"), ("data", "{}"), ("data", 5), ("type", b"decided.1")]
+)
+def test_an_event_of_another_type_than_was_written_is_named(store, column, value):
+    with store.writing() as writer:
+        writer.event(0, Event(b"key", "decided.1", b"{}"))
+    damage(store, f"UPDATE events SET {column} = ?", value)
+    for read in (store.events, store.arrivals):
+        with pytest.raises(RecordError, match=r"run\.sqlite is damaged: the event under key"):
+            read(0)
+
+
+@pytest.fixture
+def unwritable(monkeypatch):
+    """As on a read-only medium; root may write wherever permissions forbid it."""
+    monkeypatch.setattr("worldloom.runs.store.os.access", lambda path, mode: False)
+
+
+def test_a_run_on_a_read_only_medium_is_read_and_nothing_is_laid_beside_it(store, unwritable):
+    store.close()
+    before = {file.name for file in store.folder.iterdir()}
+    assert len(store.episodes()) == 3
+    assert {file.name for file in store.folder.iterdir()} == before
+    with pytest.raises(RecordError, match="cannot be read"):
+        store._rows("DELETE FROM episodes")
+
+
+def test_what_a_crash_left_in_the_log_is_read_on_a_read_only_medium_too(store, unwritable):
+    store.close()
+    with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as writer:
+        writer.execute("UPDATE run SET value = '\"running\"' WHERE name = 'status'")
+        assert store.path.with_name("run.sqlite-wal").stat().st_size
+        assert store.value("status") == "running"
+        store.close()

@@ -7,17 +7,18 @@
 """
 
 import asyncio
-import os
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
 from worldloom.api import playing
 from worldloom.api.cast import CastSpec, cast_of, is_small, model_of
-from worldloom.api.plan import Plan, config_of
+from worldloom.api.planning import Plan, config_of, refuse_secrets
 from worldloom.api.result import RunResult
 from worldloom.core import scenario as scenarios_module
+from worldloom.core.arguments import PathLike, path_of, paths_of, whole
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project, find_project
 from worldloom.core.registry import Registry
@@ -27,7 +28,6 @@ from worldloom.graphs.config import GraphConfig
 from worldloom.runs.limits import Limits
 
 T = TypeVar("T")
-PathLike = str | os.PathLike[str]
 STARTER = "starter"
 SHORT_STEPS = 10
 """Steps of the suite `starter`, and wherever the small embedded model plays: it never says that it is done."""
@@ -39,7 +39,9 @@ def load_scenario(path: PathLike, *, registry: Registry | None = None) -> Scenar
     Raises:
         DocumentError: it has problems; each is given with file, line and column.
     """
-    return scenarios_module.load_scenario(path, registry or Registry.discover(find_project(Path.cwd())))
+    return scenarios_module.load_scenario(
+        path_of(path), registry or Registry.discover(find_project(Path.cwd()))
+    )
 
 
 def load_suite(name: str, *, registry: Registry | None = None) -> tuple[Scenario, ...]:
@@ -67,26 +69,22 @@ def plan(
 ) -> Plan:
     """What a run with these settings would play; see `run`."""
     registry = registry or Registry.discover(project)
-    if epochs < 1:
-        raise UsageError(f"epochs is {epochs}; allowed: a whole number from 1")
-    if not 0 <= seed <= 2**63 - epochs:
-        raise UsageError(f"seed is {seed}; allowed: a whole number from 0 to {2**63 - epochs}")
-    if isinstance(paths, str | os.PathLike):
-        paths = [paths]
-    if not paths:
-        suite = suite or STARTER
-    if suite is not None and paths:
+    epochs = whole("epochs", epochs, 1)
+    seed = whole("seed", seed, 0, 2**63 - epochs)
+    files = paths_of(paths)
+    if suite is not None and files:
         raise UsageError("name files or a suite, not both")
-    found = load_scenarios(library_suite(suite) if suite else paths, registry)
+    if not files and suite is None:
+        suite = STARTER
+    found = load_scenarios(files if suite is None else library_suite(suite), registry)
+    refuse_secrets(found)
     entry = project.models.get("agent") if project else None
     contestant = cast_of(agent, model_of(entry, model, base_url))
     short = suite == STARTER or any(is_small(spec) for spec in contestant.models.values())
     limits = limits or Limits(steps=SHORT_STEPS if short else Limits().steps)
     if max_steps is not None:
-        if max_steps < 1:
-            raise UsageError(f"max_steps is {max_steps}; allowed: a whole number from 1")
-        limits = Limits(max_steps, limits.model_calls, limits.tokens, limits.wall_s, limits.repeats)
-    return Plan(found, contestant, epochs, seed, limits, suite or ", ".join(str(path) for path in paths))
+        limits = replace(limits, steps=whole("max_steps", max_steps, 1))
+    return Plan(found, contestant, epochs, seed, limits, suite or ", ".join(str(path) for path in files))
 
 
 def run(
@@ -127,20 +125,20 @@ def run(
         paths, suite=suite, agent=agent, model=model, base_url=base_url, epochs=epochs, seed=seed,
         max_steps=max_steps, limits=limits, project=project, registry=registry,
     )  # fmt: skip
-    place = Path(runs_dir) if runs_dir is not None else runs_folder(project)
+    place = path_of(runs_dir) if runs_dir is not None else runs_folder(project)
     return _in_new_loop(playing.start(wanted, registry, runs_dir=place, concurrency=concurrency))
 
 
 def resume(folder: PathLike, *, concurrency: int = 8) -> RunResult:
     """Play on what a run has left after a crash or an interrupt; ended episodes are not touched."""
     registry = Registry.discover(find_project(Path.cwd()))
-    return _in_new_loop(playing.resume(Path(folder), registry, concurrency=concurrency))
+    return _in_new_loop(playing.resume(path_of(folder), registry, concurrency=concurrency))
 
 
 def replay(folder: PathLike, *, concurrency: int = 8) -> list[playing.Replayed]:
     """Play a run again from its record alone; each entry says whether its episode was reproduced byte for byte."""
     registry = Registry.discover(find_project(Path.cwd()))
-    return _in_new_loop(playing.replay(Path(folder), registry, concurrency=concurrency))
+    return _in_new_loop(playing.replay(path_of(folder), registry, concurrency=concurrency))
 
 
 def build_graph(name: str, scenario: Scenario | PathLike, agent: str | Agent = "llm") -> Any:

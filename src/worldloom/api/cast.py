@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from worldloom.agents.agent import Agent, AgentConfig
 from worldloom.core.canonical import Json, digest
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.project import ModelEntry
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario
@@ -52,8 +52,16 @@ class CastSpec:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "CastSpec":
-        models = {name: model_from_json(spec) for name, spec in value["models"].items()}
-        return CastSpec(value["agent"], value["argument"], value["options"], models, value["reference"])
+        """The cast that a manifest names.
+
+        Raises:
+            RecordError: the manifest is damaged.
+        """
+        try:
+            models = {name: model_from_json(spec) for name, spec in value["models"].items()}
+            return CastSpec(value["agent"], value["argument"], value["options"], models, value["reference"])
+        except (KeyError, TypeError, AttributeError) as damage:
+            raise RecordError(f"the cast in the manifest is damaged: {damage!r}") from damage
 
     @cached_property
     def identity(self) -> str:
@@ -93,9 +101,15 @@ def model_from_json(value: Mapping[str, Any]) -> ModelSpec:
 
 
 def model_of(entry: ModelEntry | None, model: str | None, base_url: str | None) -> ModelSpec:
-    """The model of a purpose: flags override the project file, and without either it is the embedded one."""
+    """The model of a purpose: flags override the project file, and without either it is the embedded one.
+
+    Raises:
+        UsageError: the model's name is empty.
+    """
+    if model is not None and not model.strip():
+        raise UsageError("the model's name is empty; allowed: a model string, e.g. hosted_vllm/NAME")
     if entry is None or (model is not None and model != entry.model):
-        return ModelSpec(model or "embedded", base_url)
+        return ModelSpec("embedded" if model is None else model, base_url)
     limits = Limits(concurrency=entry.limits.concurrency)
     return ModelSpec(entry.model, base_url or entry.base_url, entry.parameters, limits)
 

@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.plan import Builder, Plan, plan_of, text_of
+from worldloom.api.planning import Builder, Plan, plan_of, text_of
 from worldloom.api.result import RunResult
-from worldloom.core.errors import RecordError, UsageError
+from worldloom.core.arguments import whole
+from worldloom.core.errors import Divergence, RecordError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.models.gates import Gates
 from worldloom.models.model import Model
 from worldloom.models.silent import SilentModel
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.executor import Executor, Planned, replay_episode
+from worldloom.runs.ledger import unchanged
 from worldloom.runs.redact import redactor
-from worldloom.runs.store import EpisodeRow, RunStore, put_value
+from worldloom.runs.store import EpisodeRow, RunStore, Score, put_value
 from worldloom.runs.writer import Writer
 
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 Watch = Callable[[Executor, Sequence[EpisodeRow]], Awaitable[None]]
 """Runs beside the episodes, to draw progress; it is cancelled when they are over."""
 
@@ -36,7 +39,7 @@ async def start(
         UsageError: a scenario cannot be played, or a model does not answer; nothing has been written then.
         RecordError: the record cannot be written.
     """
-    _check_concurrency(concurrency)
+    concurrency = whole("concurrency", concurrency, 1)
     rows = [row for row, _, _ in plan.entries()]
     if not rows:
         raise UsageError("there is nothing to run: no scenario was given")
@@ -60,7 +63,7 @@ async def resume(
         UsageError: there is no such run, or it was planned with other digests than now.
         RecordError: the record cannot be written, or an episode diverges from it.
     """
-    _check_concurrency(concurrency)
+    concurrency = whole("concurrency", concurrency, 1)
     with contextlib.closing(RunStore(folder)) as store:
         plan = plan_of(store, registry)
         with store.writing() as writer:  # first: what is left to play must not be played by another meanwhile
@@ -69,7 +72,7 @@ async def resume(
                 planned = list(Builder(plan, registry).planned(left))
                 async with _models(plan.contestant.models if left else {}) as models:
                     for name, model in models.items():
-                        recorded = store.value("manifest")["model_ids"][name]
+                        recorded = store.manifest("model_ids", dict).get(name)
                         if model.id != recorded:
                             raise UsageError(
                                 f"{folder} was made with model {recorded}; this one is {model.id}"
@@ -106,7 +109,7 @@ async def replay(
         UsageError: there is no such run, or it was planned with other digests than now.
         RecordError: its plan cannot be read.
     """
-    _check_concurrency(concurrency)
+    concurrency = whole("concurrency", concurrency, 1)
     found: dict[int, Replayed] = {}
     with contextlib.closing(RunStore(folder)) as store:
         plan = plan_of(store, registry)
@@ -118,15 +121,12 @@ async def replay(
             )
         rows = [row for row in everything if row.status in ("ended", "cancelled")]
         waiting = iter(list(Builder(plan, registry).planned(rows)))
-        models = {
-            name: SilentModel(model_id) for name, model_id in store.value("manifest")["model_ids"].items()
-        }
-        mend = redactor()
+        models = {name: SilentModel(model_id) for name, model_id in store.manifest("model_ids", dict).items()}
 
         async def work() -> None:
             for one in waiting:
                 try:
-                    problem = await replay_episode(store, one, scores.get(one.row.row, ()), models, mend)
+                    problem = await _replayed(store, one, scores.get(one.row.row, ()), models)
                 except RecordError as difference:
                     problem = str(difference)
                 found[one.row.row] = Replayed(one.row, problem)
@@ -138,9 +138,20 @@ async def replay(
     return [found[row.row] for row in rows]
 
 
-def _check_concurrency(concurrency: int) -> None:
-    if concurrency < 1:
-        raise UsageError(f"concurrency is {concurrency}; allowed: a whole number from 1")
+async def _replayed(
+    store: RunStore, planned: Planned, scores: Sequence[Score], models: Mapping[str, Model]
+) -> str | None:
+    """What a replay finds of one episode; as `replay_episode`."""
+    try:
+        return await replay_episode(store, planned, scores, models)
+    except Divergence as difference:
+        # What was masked stands masked in the record, whatever the environment holds now; only a room that holds a
+        # secret itself has it masked again.
+        mend = redactor()
+        if mend is not unchanged:
+            with contextlib.suppress(Divergence):
+                return await replay_episode(store, planned, scores, models, mend)
+        raise difference
 
 
 async def _play(
@@ -182,22 +193,27 @@ async def _watching(
 
 @contextlib.contextmanager
 def _interruptible(executor: Executor) -> Any:
-    """Ctrl-C stops the run cleanly; a second one ends the process as usual."""
+    """Ctrl-C, or SIGTERM from a scheduler, stops the run cleanly; a second one ends the process as usual."""
     loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
-        loop.remove_signal_handler(signal.SIGINT)
+        release()
         executor.stop("cancelled")
 
+    def release() -> None:
+        for number in _STOPS:
+            loop.remove_signal_handler(number)
+
     try:
-        loop.add_signal_handler(signal.SIGINT, interrupt)
-    except (NotImplementedError, RuntimeError, ValueError):  # not the main thread: Ctrl-C is the caller's
+        for number in _STOPS:
+            loop.add_signal_handler(number, interrupt)
+    except (NotImplementedError, RuntimeError, ValueError):  # not the main thread: signals are the caller's
         yield
         return
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        release()
 
 
 @contextlib.asynccontextmanager

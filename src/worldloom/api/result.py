@@ -52,8 +52,8 @@ class RunResult:
     @staticmethod
     def of(store: RunStore) -> "RunResult":
         """Read a run from its store."""
-        title = store.value("manifest")["title"]
-        return RunResult(store.folder, title, store.value("status"), store.episodes(), store.scores())
+        title = store.manifest("title", str)
+        return RunResult(store.folder, title, str(store.value("status")), store.episodes(), store.scores())
 
     def lines(self, *, by_category: bool = True) -> list[Line]:
         """The table: casts in the order of the plan, the contestant last; categories below each cast."""

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from worldloom.api.plan import Plan, plan_of
+from worldloom.api.planning import Plan, plan_of
 from worldloom.api.result import RunResult
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import say, stderr, visible

@@ -62,9 +62,9 @@ def listed(folder: Path) -> Listed:
     """What a listing says of a run."""
     store = RunStore(folder)
     try:
-        manifest, status, rows = store.value("manifest"), store.value("status"), store.episodes()
-        contestant = CastSpec.from_json(manifest["contestant"]).name
-    except (WorldloomError, KeyError, TypeError) as error:
+        title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
+        contestant = CastSpec.from_json(store.manifest("contestant", dict)).name
+    except WorldloomError as error:
         return Listed(folder.name, str(folder), "unreadable", problem=str(error))
     finally:
         store.close()
@@ -75,7 +75,7 @@ def listed(folder: Path) -> Listed:
         folder.name,
         str(folder),
         status,
-        manifest["title"],
+        title,
         contestant,
         len(rows),
         sum(row.status == "ended" for row in rows),

@@ -1,20 +1,22 @@
 """Report: a run as people read it: the table, why episodes ended, which limits applied, what to do next."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from worldloom.api.cast import CastSpec
+from worldloom.api.planning import limits_of
 from worldloom.api.result import Line, RunResult
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.terminal import cell, near, say, table
 from worldloom.models.weights import CATALOGUE
 from worldloom.runs.ending import REASONS
+from worldloom.runs.limits import Limits
 from worldloom.runs.statistics import Estimate
 from worldloom.runs.store import EpisodeRow, RunStore
 
@@ -28,10 +30,11 @@ _FAILURES = 5  # shown with their details; the others are in the record
 def print_report(screen: Console, result: RunResult) -> None:
     """Print the report of a run, however far it has come."""
     store = RunStore(result.folder)
-    manifest: Mapping[str, Any] = store.value("manifest")
+    seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
+    contestant, limits = CastSpec.from_json(store.manifest("contestant", dict)), limits_of(store)
+    count = len(store.manifest("scenarios", list))
     store.close()
-    seeds = f"seed {manifest['seed']}" + (f", {manifest['epochs']} epochs" if manifest["epochs"] > 1 else "")
-    count = len(manifest["scenarios"])
+    seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
     say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")
     lines = result.lines()
@@ -43,7 +46,7 @@ def print_report(screen: Console, result: RunResult) -> None:
         made.columns[0].max_width = max(_SHORTEST_NAME, longest - max(0, _excess(screen, made)))
     screen.print(made)
     screen.print()
-    for text in _remarks(result, manifest, lines):
+    for text in _remarks(result, contestant, limits, lines):
         say(screen, text)
     _next_steps(screen, result)
 
@@ -136,7 +139,7 @@ def _unjudged(result: RunResult) -> list[str]:
     return list(found)
 
 
-def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
+def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, lines: list[Line]) -> Iterator[str]:
     if any(line.metrics for line in lines):
         yield "Metrics: means over scenarios with 95 % bootstrap intervals. Steps and tokens: means over episodes."
     if any("NSS" in line.metrics for line in lines):
@@ -155,8 +158,8 @@ def _remarks(result: RunResult, manifest: Mapping[str, Any], lines: list[Line]) 
     if unscored:
         yield f"Unscored: criteria that could not be judged, {len(unscored):,} in all; they count neither way."
         yield from (f"  {text}" for text in unscored[:_FAILURES])
-    yield f"Limits of an episode: {'; '.join(_limits(manifest))}."
-    weights = [weights_of(model["model"]) for model in manifest["contestant"]["models"].values()]
+    yield f"Limits of an episode: {'; '.join(_limits(limits, contestant))}."
+    weights = [weights_of(spec.model) for spec in contestant.models.values()]
     if CATALOGUE["smollm2"] in weights:
         yield (
             "The embedded model has 135 million parameters: its score proves that the machinery works and says nothing "
@@ -175,17 +178,21 @@ def _failure(row: EpisodeRow) -> str:
     return f"{row.scenario}, {row.cast_name}, {row.reason}{detail}"
 
 
-def _limits(manifest: Mapping[str, Any]) -> Iterator[str]:
-    limits, options = manifest["limits"], manifest["contestant"]["options"]
-    yield f"{limits['steps']:,} steps"
-    for name, unit in (("model_calls", "model calls"), ("tokens", "tokens"), ("wall_s", "seconds")):
-        if limits[name] is not None:
-            yield f"{limits[name]:,} {unit}"
+def _limits(limits: Limits, contestant: CastSpec) -> Iterator[str]:
+    options = contestant.options
+    yield f"{limits.steps:,} steps"
+    for limit, unit in (
+        (limits.model_calls, "model calls"),
+        (limits.tokens, "tokens"),
+        (limits.wall_s, "seconds"),
+    ):
+        if limit is not None:
+            yield f"{limit:,} {unit}"
     if "max_tokens" in options:
         yield f"answers of at most {options['max_tokens']:,} tokens"
     if "thought_characters" in options:
         yield f"a rationale of at most {options['thought_characters']:,} characters"
-    yield f"{limits['repeats']:,} times the same failure in a row"
+    yield f"{limits.repeats:,} times the same failure in a row"
     yield "a scenario's own where they are stricter"
 
 

@@ -80,7 +80,7 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     if not left:
         say(stderr(), f"nothing is left to play in {near(folder)}")
     else:
-        have_weights(CastSpec.from_json(store.value("manifest")["contestant"]).models.values())
+        have_weights(CastSpec.from_json(store.manifest("contestant", dict)).models.values())
     store.close()
     return _play(
         lambda watch: playing.resume(folder, registry, concurrency=concurrency, watch=watch), as_json=as_json

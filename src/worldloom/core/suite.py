@@ -68,8 +68,8 @@ def library_suite(name: str) -> list[Path]:
         UsageError: there is no such suite.
     """
     suites = _suites()
-    if name not in suites:
-        near = nearest(name, suites)
+    if not isinstance(name, str) or name not in suites:
+        near = nearest(name, suites) if isinstance(name, str) else None
         meant = f", did you mean {near!r}?" if near else ""
         allowed = ", ".join(suites) or "none is there yet"
         raise UsageError(f"there is no suite {name!r}{meant}\n  allowed: {allowed}")

@@ -4,19 +4,26 @@ Model calls are reserved before a map and tokens are checked where nodes and map
 does not depend on which sibling was quicker. Wall time comes from outside: it is recorded where it strikes.
 """
 
+import math
 from dataclasses import dataclass
 
-from worldloom.core.errors import Ended
+from worldloom.core.arguments import whole
+from worldloom.core.errors import Ended, UsageError
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Attributes:
-    steps: actions of an agent.
-    model_calls: requests sent to models.
-    tokens: prompt and answer tokens together.
-    wall_s: seconds of wall-clock time.
-    repeats: times the same action may fail in the same way, and turns without a usable reply, in a row.
+    """What an episode may use; None is no limit.
+
+    Attributes:
+        steps: actions of an agent.
+        model_calls: requests sent to models.
+        tokens: prompt and answer tokens together.
+        wall_s: seconds of wall-clock time.
+        repeats: times the same action may fail in the same way, and turns without a usable reply, in a row.
+
+    Raises:
+        UsageError: one is out of range.
     """
 
     steps: int = 50
@@ -24,6 +31,16 @@ class Limits:
     tokens: int | None = None
     wall_s: float | None = None
     repeats: int = 5
+
+    def __post_init__(self) -> None:
+        for name, value in (("steps", self.steps), ("repeats", self.repeats)):
+            whole(name, value, 1)
+        for name, limit in (("model_calls", self.model_calls), ("tokens", self.tokens)):
+            if limit is not None:
+                whole(name, limit, 0)
+        wall_s = self.wall_s
+        if wall_s is not None and not (type(wall_s) in (int, float) and 0 < wall_s < math.inf):
+            raise UsageError(f"wall_s is {wall_s!r}; allowed: seconds, more than 0")
 
 
 class Budget:

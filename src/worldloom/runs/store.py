@@ -7,19 +7,22 @@ and `scores` projections only; events are read an episode at a time.
 import contextlib
 import fcntl
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from worldloom.core.canonical import canonical
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.event import Event
+from worldloom.core.key import show_key
 from worldloom.runs.writer import Writer
 
+T = TypeVar("T")
 FORMAT = 1
 """Version of the schema; a store with another is refused by name."""
 
@@ -81,15 +84,27 @@ class RunStore:
         if self._reader is None:
             if not self.path.is_file():
                 raise UsageError(f"{self.folder} holds no run (there is no {self.path.name} in it)")
-            self._reader = sqlite3.connect(
-                self.path, timeout=30, isolation_level=None, check_same_thread=False
-            )
+            try:
+                self._reader = sqlite3.connect(
+                    self._address(), uri=True, timeout=30, isolation_level=None, check_same_thread=False
+                )
+            except sqlite3.Error as failure:
+                raise RecordError(f"{self.path} cannot be opened: {failure}") from failure
             try:
                 self._check_format()
             except RecordError:
                 self.close()
                 raise
         return self._reader
+
+    def _address(self) -> str:
+        """Where there is no writing (archives, images of disks), SQLite may not make its side files."""
+        address = self.path.absolute().as_uri()
+        if os.access(self.folder, os.W_OK) and os.access(self.path, os.W_OK):
+            return address
+        log = self.path.with_name(self.path.name + "-wal")
+        # A log beside it holds what a process writes just now, or what a crash has left: then it is read too.
+        return address + ("?mode=ro" if log.exists() and log.stat().st_size else "?immutable=1")
 
     def _check_format(self) -> None:
         found = self.value("format")
@@ -157,9 +172,24 @@ class RunStore:
             writer.check()
 
     def value(self, name: str) -> Any:
-        """A named value of the run: `format`, `status`, `manifest`."""
+        """A named value of the run: `format`, `status`, `manifest`; None if it is not there."""
         found = self._rows("SELECT value FROM run WHERE name = ?", (name,))
-        return json.loads(found[0][0]) if found else None
+        try:
+            return json.loads(found[0][0]) if found else None
+        except (TypeError, ValueError) as damage:
+            raise RecordError(f"{self.path} is damaged: its {name} is no JSON") from damage
+
+    def manifest(self, name: str, kind: type[T]) -> T:
+        """A part of the manifest.
+
+        Raises:
+            RecordError: it is not there, or not of this kind: the record is damaged.
+        """
+        manifest = self.value("manifest")
+        found = manifest.get(name) if isinstance(manifest, dict) else None
+        if not isinstance(found, kind):
+            raise RecordError(f"{self.path} is damaged: its manifest has no usable {name!r}")
+        return found
 
     def episodes(self) -> list[EpisodeRow]:
         """All episodes in the order of the plan."""
@@ -168,12 +198,19 @@ class RunStore:
     def events(self, episode: int) -> dict[bytes, Event]:
         """key -> event of one episode, in key order."""
         rows = self._rows("SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,))
-        return {key: Event(key, type, data, self.blob) for key, type, data in rows}
+        return {row[0]: self._event(row) for row in rows}
 
     def arrivals(self, episode: int) -> list[Event]:
         """The events of one episode in the order in which they were recorded."""
         rows = self._rows("SELECT key, type, data FROM events WHERE episode = ? ORDER BY seq", (episode,))
-        return [Event(key, type, data, self.blob) for key, type, data in rows]
+        return [self._event(row) for row in rows]
+
+    def _event(self, row: Sequence[Any]) -> Event:
+        key, type, data = row
+        if not (isinstance(key, bytes) and isinstance(type, str) and isinstance(data, bytes)):
+            where = show_key(key) if isinstance(key, bytes) else repr(key)
+            raise RecordError(f"{self.path} is damaged: the event under key {where} is not as it was written")
+        return Event(key, type, data, self.blob)
 
     def telemetry(self, episode: int) -> list[tuple[bytes, str, dict[str, Any]]]:
         """(key, type, body) of one episode, in key order."""

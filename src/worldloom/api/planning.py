@@ -10,13 +10,14 @@ from typing import Any, cast
 from worldloom.api.cast import CastSpec, references
 from worldloom.core.canonical import digest
 from worldloom.core.content import Blob
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import DocumentError, Problem, RecordError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, parse_scenario
 from worldloom.graphs.config import GraphConfig
 from worldloom.runs.executor import Planned
 from worldloom.runs.limits import Limits
 from worldloom.runs.program import EpisodeProgram
+from worldloom.runs.redact import secrets_of
 from worldloom.runs.scorer import Scorer
 from worldloom.runs.store import EpisodeRow, RunStore
 
@@ -78,30 +79,65 @@ def text_of(scenario: Scenario) -> Blob:
     return Blob(scenario.source_text.reveal().encode("utf-8"), "application/yaml")
 
 
+def refuse_secrets(scenarios: Sequence[Scenario]) -> None:
+    """Raise `DocumentError` if a scenario holds the value of a secret of the environment: it would be recorded."""
+    problems = []
+    for name, secret in secrets_of().items():
+        for one in scenarios:
+            before, found, _ = one.source_text.reveal().partition(secret)
+            if found or secret in str(one.document.value):
+                line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+                what = f"the value of the environment variable {name}, which is taken for a secret"
+                allowed = "no secrets; unset the variable for the run if it is none"
+                problems.append(
+                    Problem(one.file, line if found else 0, column if found else 0, what, allowed)
+                )
+    if problems:
+        raise DocumentError(problems)
+
+
 def plan_of(store: RunStore, registry: Registry) -> Plan:
     """The plan of a stored run, from its manifest and its own copy of the scenarios.
 
     Raises:
+        RecordError: the manifest is damaged.
         UsageError: a scenario reads differently now: the code that reads it has changed.
     """
-    manifest: Mapping[str, Any] = store.value("manifest")
-    scenarios = []
-    for stored in manifest["scenarios"]:
-        scenario = parse_scenario(store.blob(stored["text"]["sha256"]), stored["file"], registry)
-        if scenario.digest != stored["digest"]:
-            raise UsageError(
-                f"{store.folder}: the stored scenario {stored['id']!r} now has digest {scenario.digest[:16]}…, "
-                f"the run was made with {stored['digest'][:16]}…"
-            )
-        scenarios.append(scenario)
+    scenarios = [_stored(store, one, registry) for one in store.manifest("scenarios", list)]
     return Plan(
         tuple(scenarios),
-        CastSpec.from_json(manifest["contestant"]),
-        manifest["epochs"],
-        manifest["seed"],
-        Limits(**manifest["limits"]),
-        manifest["title"],
+        CastSpec.from_json(store.manifest("contestant", dict)),
+        store.manifest("epochs", int),
+        store.manifest("seed", int),
+        limits_of(store),
+        store.manifest("title", str),
     )
+
+
+def limits_of(store: RunStore) -> Limits:
+    """The limits of a stored run.
+
+    Raises:
+        RecordError: the manifest is damaged.
+    """
+    try:
+        return Limits(**store.manifest("limits", dict))
+    except (TypeError, UsageError) as damage:
+        raise RecordError(f"{store.path} is damaged: the limits in its manifest: {damage}") from damage
+
+
+def _stored(store: RunStore, entry: Mapping[str, Any], registry: Registry) -> Scenario:
+    try:
+        digest_then, text, file = entry["digest"], store.blob(entry["text"]["sha256"]), entry["file"]
+    except (KeyError, TypeError) as damage:
+        raise RecordError(f"{store.path} is damaged: the scenarios in its manifest: {damage!r}") from damage
+    scenario = parse_scenario(text, file, registry)
+    if scenario.digest != digest_then:
+        raise UsageError(
+            f"{store.folder}: the stored scenario {scenario.id!r} now has digest {scenario.digest[:16]}…, "
+            f"the run was made with {digest_then[:16]}…"
+        )
+    return scenario
 
 
 _IDENTITY = ("id", "scenario", "category", "cast_name", "seed", "epoch")

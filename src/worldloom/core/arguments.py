@@ -1,0 +1,46 @@
+"""Arguments: what a caller hands in, checked before anything begins."""
+
+import operator
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from worldloom.core.errors import UsageError
+
+PathLike = str | os.PathLike[str]
+
+
+def whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number in a range; `name` is what the caller knows it by.
+
+    Raises:
+        UsageError: it is none, or out of range.
+    """
+    allowed = f"a whole number from {least}" + ("" if most is None else f" to {most}")
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]  # what has no index is refused below
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
+        raise UsageError(f"{name} is {value!r}; allowed: {allowed}")
+    return number
+
+
+def path_of(value: PathLike) -> Path:
+    """A path as the file system can take it.
+
+    Raises:
+        UsageError: it is empty, holds a null character, or is no path at all.
+    """
+    allowed = "the name of a file or folder"
+    text = value if isinstance(value, str) else os.fspath(value) if isinstance(value, os.PathLike) else None
+    if not isinstance(text, str):
+        raise UsageError(f"{value!r} is no path; allowed: {allowed}")
+    if not text.strip() or "\0" in text:
+        raise UsageError(f"the path {text!r} names nothing; allowed: {allowed}")
+    return Path(text)
+
+
+def paths_of(values: PathLike | Sequence[PathLike]) -> list[Path]:
+    """One path or several, each as `path_of`."""
+    return [path_of(value) for value in ([values] if isinstance(values, str | os.PathLike) else values)]
