@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from worldloom.core.action import Action
-from worldloom.core.canonical import Json
+from worldloom.core.canonical import Json, canonical
+from worldloom.core.errors import RecordError
 from worldloom.core.scenario import Scenario
 from worldloom.core.view import View
 from worldloom.runs.context import Context
@@ -21,16 +22,27 @@ class Decision:
 
     Attributes:
         action: the action to take; None says that the agent is done.
-        memo: what the agent wants to be handed at its next turn.
+        memo: what the agent wants to be handed at its next turn; a JSON value.
         rationale: why, in the agent's words; may be empty.
         fault: set when no usable decision could be had from the model: what was wrong, in one sentence.
             The turn is then spent without an action.
+
+    Raises:
+        TypeError: the memo is no JSON, a fault of the agent's room; names the path. It is raised where the room
+            decides, and not where a fork of the episode would miss what JSON has lost.
     """
 
     action: Action | None
     memo: Json = None
     rationale: str = ""
     fault: str = ""
+
+    def __post_init__(self) -> None:
+        try:
+            canonical(self.memo)
+        except RecordError as wrong:
+            said = str(wrong).removeprefix("cannot record ")
+            raise TypeError(f"the agent's memo must be JSON: {said}") from None
 
 
 class Agent(Protocol):

@@ -1,7 +1,8 @@
 """The llm agent: a language model decides on one action a turn.
 
 The chat grows by one exchange a turn, so servers reuse the prefix. A reply that is no decision is answered with what
-was wrong, at most `retries` times; then the turn is spent. What was cut off is never executed.
+was wrong, at most `retries` times; then the turn is spent. What was cut off is never executed. Of a reply that is
+longer than any decision the chat keeps the beginning.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from worldloom.core.canonical import Json
 from worldloom.core.errors import Ended, ReplyError, UsageError
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Message, Request
-from worldloom.models.reply import parse_object
+from worldloom.models.reply import LONGEST, parse_object
 from worldloom.runs.context import Context
 
 
@@ -42,7 +43,7 @@ class LLMAgent:
         for _ in range(self.retries + 1):
             completion = await ctx.model(self.model, self._request(view, attempts, schema))
             if completion.finish_reason == "refusal":  # asking again would be pressing
-                raise Ended("refused", completion.text)
+                raise Ended("refused", _kept(completion.text))
             try:
                 action, rationale = read_decision(completion)
             except ReplyError as wrong:
@@ -92,7 +93,15 @@ def read_decision(completion: Completion) -> tuple[Action | None, str]:
 
 def _said(completion: Completion) -> str:
     """A reply as the chat shows it afterwards, also if it was made by tool calls."""
-    return completion.text or "\n".join(call.arguments for call in completion.tool_calls)
+    return _kept(completion.text or "\n".join(call.arguments for call in completion.tool_calls))
+
+
+def _kept(text: str) -> str:
+    """A text as it is, or the beginning of one that is longer than any decision: it is sent again at every turn."""
+    return text if len(text) <= LONGEST else f"{text[:_BEGINNING]}… ({len(text):,} characters)"
+
+
+_BEGINNING = 2_000
 
 
 def _heard(feedback: Feedback | None) -> str:

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from worldloom.core.action import ActionSpec
 from worldloom.core.canonical import Json
+from worldloom.core.frozen import thaw
 from worldloom.core.view import View
 
 
@@ -53,7 +54,7 @@ def reply_schema(view: View, thought_characters: int | None) -> dict[str, Json]:
                 "properties": {
                     "entity_id": {"const": entity_id},
                     "action_name": {"const": action_name},
-                    "arguments": dict(spec.parameters),
+                    "arguments": thaw(spec.parameters),
                 },
                 "required": ["entity_id", "action_name", "arguments"],
                 "additionalProperties": False,

@@ -1,10 +1,14 @@
-"""The scripted agent: a fixed sequence of actions, then done."""
+"""The scripted agent: a fixed sequence of actions, then done.
+
+A run is made with the actions themselves and not with the file's name: `options_of` reads the file once, so that its
+content is a part of the cast's identity, and a resumed or replayed run plays what it began with.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from worldloom.agents.agent import AgentConfig, Decision
 from worldloom.core.action import Action
@@ -36,13 +40,30 @@ class _Script(BaseModel):
     actions: tuple[Step, ...]
 
 
-def build(config: AgentConfig) -> ScriptedAgent:
-    """The agent that plays the file named after `scripted:`.
+def options_of(argument: str) -> dict[str, Json]:
+    """The options of a scripted agent: the actions in the file named after `scripted:`.
 
     Raises:
         UsageError: no file is named.
         DocumentError: the file has problems.
     """
-    if not config.argument:
+    if not argument:
         raise UsageError("the agent `scripted` needs its file, e.g. --agent scripted:my_actions.yaml")
-    return ScriptedAgent(validate(read(Path(config.argument)), _Script).actions)
+    script = validate(read(Path(argument)), _Script)
+    return {"actions": [{action.name: dict(action.arguments)} for action in script.actions]}
+
+
+def build(config: AgentConfig) -> ScriptedAgent:
+    """The agent that plays the option `actions`; without options, the file named after `scripted:`.
+
+    Raises:
+        UsageError: no file is named, or the options are no script.
+        DocumentError: the file has problems.
+    """
+    try:
+        script = _Script.model_validate(config.options or options_of(config.argument))
+    except ValidationError as wrong:
+        raise UsageError(
+            f"agent scripted: options {dict(config.options)!r}; allowed: actions, a list as in a script"
+        ) from wrong
+    return ScriptedAgent(script.actions)

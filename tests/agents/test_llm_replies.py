@@ -77,6 +77,16 @@ def test_an_answer_that_was_cut_off_is_never_executed_even_if_it_parses() -> Non
     assert "cut off" in decision.fault
 
 
+def test_of_an_answer_longer_than_any_decision_the_chat_keeps_the_beginning() -> None:
+    long = RING.replace("why", "x" * 1_000_000)
+    decision, asked = play(lambda request: long)
+    assert decision.action is None
+    assert "at most 100,000" in decision.fault
+    for request in asked:
+        assert sum(len(message.content[0].text) for message in request.messages) < 20_000  # type: ignore[union-attr]
+    assert len(decision.memo[-1]) < 2_100  # type: ignore[index, arg-type]
+
+
 def test_a_refusal_ends_the_episode_and_is_not_asked_again() -> None:
     asked: list[Request] = []
 

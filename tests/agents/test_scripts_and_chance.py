@@ -5,9 +5,9 @@ import asyncio
 import jsonschema
 import pytest
 
-from worldloom.agents.agent import AgentConfig
+from worldloom.agents.agent import AgentConfig, Decision
 from worldloom.agents.random.agent import RandomAgent
-from worldloom.agents.scripted.agent import ScriptedAgent, build
+from worldloom.agents.scripted.agent import ScriptedAgent, build, options_of
 from worldloom.core.action import Action, ActionSpec
 from worldloom.core.errors import DocumentError, UsageError
 from worldloom.core.view import View
@@ -97,6 +97,37 @@ def test_a_script_that_is_none_is_refused_with_its_place(tmp_path, text):
     file.write_text(text)
     with pytest.raises(DocumentError, match=r"script\.yaml"):
         build(AgentConfig(None, str(file)))
+
+
+def test_a_run_keeps_the_script_itself_whatever_becomes_of_the_file(tmp_path):
+    file = tmp_path / "script.yaml"
+    file.write_text("actions: [{lamp.look: {}}]\n")
+    before = options_of(str(file))
+    file.write_text("actions: [{lamp.set: {level: 3}}]\n")
+    assert options_of(str(file)) != before
+    assert build(AgentConfig(None, str(file), before)).actions == (Action("lamp.look"),)
+    file.unlink()
+    assert build(AgentConfig(None, str(file), before)).actions == (Action("lamp.look"),)
+
+
+@pytest.mark.parametrize("options", [{"actions": "look"}, {"steps": []}, {"actions": [], "more": 1}])
+def test_options_that_are_no_script_are_refused(options):
+    with pytest.raises(UsageError, match="allowed: actions"):
+        build(AgentConfig(None, "script.yaml", options))
+
+
+@pytest.mark.parametrize(
+    ("memo", "path"),
+    [
+        ((1, 2), r"\$: builtins.tuple"),
+        ({"a": [1, {2}]}, r"\$.a\[1\]"),
+        ({1: 2}, "key 1"),
+        ([float("nan")], r"\[0\]"),
+    ],
+)
+def test_a_memo_that_is_no_json_is_a_fault_of_the_agent_and_names_the_path(memo, path):
+    with pytest.raises(TypeError, match=f"memo must be JSON: .*{path}"):
+        Decision(None, memo)
 
 
 def test_without_a_file_the_message_says_how_one_is_named():

@@ -43,7 +43,9 @@ def registry(tmp_path):
         place=str(place / "room.yaml"),
         package=None,
     )
-    return Registry([Registry.discover().world_of("aaw"), stall])
+    known = Registry.discover()
+    rooms = [known.world_of("aaw"), *known.rooms("graph"), *known.rooms("agent"), stall]
+    return Registry(rooms)
 
 
 SCENARIO = textwrap.dedent(

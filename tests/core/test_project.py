@@ -49,6 +49,14 @@ def test_the_nearest_project_file_holds(tmp_path):
     assert find_project(tmp_path / "a").runs_dir == tmp_path / "a" / "inner"
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"), [("venv/bin/vllm", "{}/venv/bin/vllm"), ("/opt/vllm", "/opt/vllm")]
+)
+def test_the_program_that_serves_models_is_relative_to_the_file(tmp_path, written, meant):
+    (tmp_path / "worldloom.yaml").write_text(f"serve: {{vllm: {written}}}\n")
+    assert str(load_project(tmp_path / "worldloom.yaml").vllm) == meant.format(tmp_path)
+
+
 def test_no_project_file_is_no_fault(tmp_path):
     assert find_project(tmp_path / "empty") is None
 
@@ -111,6 +119,7 @@ def test_addresses_are_checked_and_never_hold_a_key(tmp_path, url):
         ("models: {agent: {base_url: 'http://x'}}\n", 1, "`model` is missing", None),
         ("models: {agent: {model: m, limits: {concurrency: 0}}}\n", 1, "the number 0", None),
         ("rooms: one\n", 1, 'the text "one"', None),
+        ("serve: {vlm: x}\n", 1, "unknown key 'vlm'", "vllm"),
     ],
 )
 def test_faults_are_told_with_their_place(tmp_path, text, line, said, nearest):

@@ -40,10 +40,10 @@ summary: A lamp.
 tags: [home, light]
 source: invented
 licence: CC0-1.0
-cast: {agent: careful, helper: {agent: llm, count: 2, model: embedded}}
+cast: {agent: {agent: llm, model: embedded}}
 graph: aaw
 limits: {steps: 10, model_calls: 20, tokens: 1000, wall_s: 1.5}
-metrics: [spr]
+metrics: [SPR]
 execution_rules: [The bulb is warm.]
 paths: {literal: [lamp.switch: {on: false}], careful: []}
 """
@@ -53,10 +53,10 @@ paths: {literal: [lamp.switch: {on: false}], careful: []}
         "invented",
         "CC0-1.0",
         "aaw",
-        ("spr",),
+        ("SPR",),
     )
-    assert scenario.cast["agent"].agent == "careful"
-    assert (scenario.cast["helper"].count, scenario.cast["helper"].model) == (2, "embedded")
+    seat = scenario.cast["agent"]
+    assert (seat.agent, seat.count, seat.model) == ("llm", 1, "embedded")
     assert (scenario.limits.steps, scenario.limits.model_calls) == (10, 20)
     assert (scenario.limits.tokens, scenario.limits.wall_s) == (1000, 1.5)
     assert scenario.execution_rules.reveal() == ("The bulb is warm.",)
@@ -144,6 +144,14 @@ EDITS = [
     ("id: lamp-off", "id: l\ncast: {a: {agent: x, modle: y}}", 2, "unknown key 'modle'", "model"),
     ("id: lamp-off", "id: l\ncast: {a: 3}", 2, "the number 3", None),
     ("id: lamp-off", "id: l\ncast: {a: {count: 2}}", 2, "`agent` is missing", None),
+    ("id: lamp-off", "id: l\ncast: {agent: carefull}", 2, "the agent 'carefull'", "careful"),
+    ("id: lamp-off", "id: l\ncast: {agent: {agent: lllm}}", 2, "the agent 'lllm'", "llm"),
+    ("id: lamp-off", "id: l\ncast: {agnt: llm}", 2, "the seat 'agnt'", "agent"),
+    ("id: lamp-off", "id: l\ncast: {agent: {agent: llm, count: 2}}", 2, "2 agents at the seat 'agent'", None),
+    ("id: lamp-off", "id: l\ngraph: nope", 2, "the graph 'nope'", None),
+    ("id: lamp-off", "id: l\ngraph: aww", 2, "the graph 'aww'", "aaw"),
+    ("id: lamp-off", "id: l\ngraph: 'null'", 2, "the graph 'null', which plays the kind 'null'", None),
+    ("id: lamp-off", "id: l\nmetrics: [NSS, SPQ]", 2, 'the text "SPQ"', "SPR"),
     ("id: lamp-off", "id: l\ntags: home", 2, 'the text "home"', None),
     ("id: lamp-off", "id: l\npaths: {literal: [lamp.switch]}", 2, 'the text "lamp.switch"', None),
     ("id: lamp-off", "id: l\npaths: {literal: [lamp.switch: [1]]}", 2, "a list", None),

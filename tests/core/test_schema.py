@@ -15,7 +15,7 @@ schema: 1
 title: Off
 summary: A lamp.
 tags: [home]
-cast: {agent: careful, helper: {agent: llm, count: 2}}
+cast: {agent: careful}
 limits: {steps: 10, wall_s: 1.5}
 paths: {literal: [lamp.switch: {on: false}]}
 """

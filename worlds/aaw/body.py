@@ -31,6 +31,8 @@ RESERVED = frozenset(
         *("import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
     }
 )
+MAX_CRITERIA = 100
+"""Criteria of a rubric: each may take as many steps as an action."""
 _CEL_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ROOT = re.compile(r"[^.\[\s]*")
 
@@ -128,6 +130,9 @@ class AawHeader(Header):
     category: Category
     user_prompt: Prose = Field(description="what the seat `agent` is told")
     evaluation_rubric: Hidden[Annotated[tuple[Criterion, ...], Field(min_length=1)]]
+    metrics: tuple[Literal["SPR", "NSS", "explore"], ...] | None = Field(
+        default=None, description="default all"
+    )
 
 
 class AawBody(Body):
@@ -160,7 +165,8 @@ class AawBody(Body):
         )
 
     def faults(self, header: Header) -> Iterable[Fault]:
-        """Names that clash, cannot be used in `entity.action`, or lead nowhere."""
+        """Names that clash, cannot be used in `entity.action`, or lead nowhere; criteria that say nothing."""
+        yield from _header_faults(header)
         unusable = [fault for entity_id in self.entities for fault in self._id_faults(entity_id)]
         if unusable:  # the rest would only follow from these
             yield from unusable
@@ -213,6 +219,16 @@ class AawBody(Body):
         return Fault(
             path, found, f"one of {', '.join(names)}" if names else "none", nearest(word, names), key=True
         )
+
+
+def _header_faults(header: Header) -> Iterator[Fault]:
+    rubric = header.evaluation_rubric.reveal()
+    if len(rubric) > MAX_CRITERIA:
+        yield Fault(("evaluation_rubric", MAX_CRITERIA), f"{len(rubric)} criteria", f"at most {MAX_CRITERIA}")
+    for index, criterion in enumerate(rubric):
+        if criterion.pass_condition is None and criterion.check is None:
+            allowed = "`pass_condition` in prose, `check` as an expression, or both"
+            yield Fault(("evaluation_rubric", index), "a criterion without anything to judge it by", allowed)
 
 
 def _action_faults(entity: Entity, at: YamlPath) -> Iterator[Fault]:

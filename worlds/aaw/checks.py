@@ -79,10 +79,9 @@ def compile_rubric(scenario: Scenario) -> tuple[CompiledCriterion, ...]:
 
 def _compiled(criterion: Criterion, index: int, reading: Reading) -> CompiledCriterion:
     if criterion.check is not None:
-        program = reading.program(criterion.check, ("evaluation_rubric", index, "check"), {})
+        program = reading.condition(criterion.check, ("evaluation_rubric", index, "check"), {})
         return CompiledCriterion(criterion.criterion, "check", _by_check(program))
-    if criterion.pass_condition is None:
-        return _unscored(criterion.criterion, "there is neither `check` nor `pass_condition`")
+    assert criterion.pass_condition is not None, "the body has been checked for criteria without either"
     try:
         clauses = read_condition(criterion.pass_condition, reading.body)
     except Unread as error:

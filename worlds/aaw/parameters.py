@@ -1,16 +1,18 @@
 """Parameters of an action: what an agent gave, checked against what the file declares, and nothing converted.
 
-The words of JSON Schema mean what they mean in draft 7, so `3.0` is an integer and `"3"` is none. Those that are not
-enforced here are refused when the file is loaded, unless they are mere remarks.
+The words of JSON Schema mean what they mean in draft 7, so `3.0` is an integer and `"3"` is none. A world that runs by
+rules promises to enforce what its file declares, so a word that is neither enforced nor a known remark is refused, and
+so are words between which no value fits. Files without rules are not held to it: they load with any words.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError, nearest
+from worldloom.core.frozen import FrozenDict, FrozenList
 from worldloom.core.yamlio import Fault, Path
 from worldloom.core.yamlio.wording import allowed, quoted
 from worldloom.worlds.aaw.body import EntityAction
@@ -26,13 +28,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "object": ("properties", "required", "additionalProperties"),
     "boolean": (),
 }
-_ENFORCED = frozenset(
-    {"type", "enum", "const", "default", *(word for words in _WORDS.values() for word in words)}
-)
-_UNENFORCED = frozenset({
-    "$ref", "allOf", "anyOf", "contains", "dependencies", "else", "if", "maxProperties", "minProperties", "multipleOf",
-    "not", "oneOf", "pattern", "patternProperties", "propertyNames", "then", "uniqueItems",
-})  # fmt: skip
+_ANY_TYPE = ("type", "enum", "const", "default")
+_REMARKS = ("title", "description", "examples", "format", "unit", "$comment")
+_PAIRS = (("minLength", "maxLength"), ("minItems", "maxItems"))
 
 
 class Refused(UsageError):
@@ -149,9 +147,9 @@ def _plain(value: Any, where: str, budget: list[int], depth: int) -> Json:
         return value + 0.0
     if type(value) is str and _encodable(value):
         return value
-    if type(value) is list:
+    if type(value) in (list, FrozenList):
         return [_plain(item, where, budget, depth + 1) for item in value]
-    if type(value) is dict and all(type(key) is str and _encodable(key) for key in value):
+    if type(value) in (dict, FrozenDict) and all(type(key) is str and _encodable(key) for key in value):
         budget[0] -= sum(map(len, value))
         return {key: _plain(item, where, budget, depth + 1) for key, item in value.items()}
     raise Refused(f"The {where} holds something that is no plain JSON value.")
@@ -212,27 +210,95 @@ def _schema_faults(schema: Mapping[str, Json], at: Path) -> Iterator[Fault]:
     if "type" in schema and (not isinstance(kind, str) or kind not in _WORDS):
         yield Fault((*at, "type"), f"the type {kind!r}", f"one of {', '.join(_WORDS)}")
         return
-    for word, value in schema.items():
-        path = (*at, word)
-        if word in _UNENFORCED:
-            words = f"{_words_for(kind)}; or a rule in `requires`"
-            yield Fault(path, f"{word!r} would not be enforced", words, key=True)
-        elif word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
-            if type(value) not in (int, float):
-                yield Fault(path, quoted(value), "a number")
-        elif word in ("minLength", "maxLength", "minItems", "maxItems"):
-            if type(value) is not int or value < 0:
-                yield Fault(path, quoted(value), "a whole number of at least 0")
-        elif word == "enum" and (not isinstance(value, list) or not value):
-            yield Fault(path, quoted(value), "a list with at least one item")
-        elif word == "required" and not (
-            isinstance(value, list) and all(isinstance(name, str) for name in value)
-        ):
-            yield Fault(path, quoted(value), "a list of names")
-        elif word in ("items", "properties", "additionalProperties"):
-            yield from _inner_faults(word, value, path)
+    words = _words_for(kind)
+    faults = [fault for word in schema for fault in _word_faults(word, schema[word], words, (*at, word))]
+    yield from faults or (*_empty_ranges(schema, at), *_unfit_values(schema, at))
+
+
+def _words_for(kind: object) -> tuple[str, ...]:
+    """The words that are enforced for values of a type; for those of any type, if none is given."""
+    own = (
+        _WORDS[kind] if isinstance(kind, str) else tuple(word for words in _WORDS.values() for word in words)
+    )
+    return tuple(dict.fromkeys((*_ANY_TYPE, *own)))
+
+
+def _word_faults(word: str, value: Json, words: Collection[str], at: Path) -> Iterator[Fault]:
+    if word in _REMARKS:
+        return
+    if word not in words:
+        known = (*words, *_REMARKS)
+        allowed = f"{', '.join(known)}; or a rule in `requires`"
+        yield Fault(at, f"{word!r} would not be enforced", allowed, nearest(word, known), key=True)
+    elif word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        if type(value) not in (int, float):
+            yield Fault(at, quoted(value), "a number")
+    elif word in ("minLength", "maxLength", "minItems", "maxItems"):
+        if type(value) is not int or value < 0:
+            yield Fault(at, quoted(value), "a whole number of at least 0")
+    elif word == "enum" and (not isinstance(value, list) or not value):
+        yield Fault(at, quoted(value), "a list with at least one item")
+    elif word == "required" and not (
+        isinstance(value, list) and all(isinstance(name, str) for name in value)
+    ):
+        yield Fault(at, quoted(value), "a list of names")
+    elif word in ("items", "properties", "additionalProperties"):
+        yield from _inner_faults(word, value, at)
+
+
+def _empty_ranges(schema: Mapping[str, Any], at: Path) -> Iterator[Fault]:
+    """Limits between which there is nothing."""
+    for least, most in _PAIRS:
+        if least in schema and most in schema and schema[least] > schema[most]:
+            yield Fault((*at, least), quoted(schema[least]), f"at most {schema[most]}, which is `{most}`")
+    low, low_out = max(_limits(schema, "minimum", "exclusiveMinimum", 1), default=(-math.inf, False))
+    high, high_out = max(_limits(schema, "maximum", "exclusiveMaximum", -1), default=(-math.inf, False))
+    high = -high
+    if schema.get("type") == "integer" and math.isfinite(low) and math.isfinite(high):
+        low, low_out = (math.floor(low) + 1 if low_out else math.ceil(low)), False
+        high, high_out = (math.ceil(high) - 1 if high_out else math.floor(high)), False
+    if low > high or (low == high and (low_out or high_out)):
+        words = allowed({}, [{"type": "number", **schema, "enum": None}])
+        word = "minimum" if "minimum" in schema else "exclusiveMinimum"
+        yield Fault((*at, word), f"no value is {words}", "limits between which there are values")
+
+
+def _limits(schema: Mapping[str, Any], word: str, exclusive: str, sign: int) -> list[tuple[float, bool]]:
+    """The limits of one side, the strictest one the greatest: its number, and whether that itself is out."""
+    return [(sign * schema[name], name == exclusive) for name in (word, exclusive) if name in schema]
+
+
+def _unfit_values(schema: Mapping[str, Any], at: Path) -> Iterator[Fault]:
+    """Values that the schema itself lists and refuses."""
+    free = {word: value for word, value in schema.items() if word not in ("enum", "const", "default")}
+    choices = schema.get("enum", ())
+    listed: list[tuple[Path, Json, Mapping[str, Json]]] = [
+        ((*at, "enum", index), choice, free) for index, choice in enumerate(choices)
+    ]
+    if "const" in schema:
+        listed.append(((*at, "const"), schema["const"], {**free, "enum": choices} if choices else free))
     if "default" in schema:
-        yield from _default_faults(schema, (*at, "default"))
+        listed.append(((*at, "default"), schema["default"], schema))
+    for path, value, rest in listed:
+        try:
+            _checked(value, rest, "value", [MAX_WEIGHT])
+        except Refused as refusal:
+            inner = f": {refusal}" if isinstance(value, list | dict) else ""
+            yield Fault(path, f"{quoted(value)}{inner}", allowed(rest, [rest]) + _bounds(rest))
+    properties = schema.get("properties", {})
+    for index, name in enumerate(schema.get("required", ())):
+        if schema.get("additionalProperties") is False and name not in properties:
+            known = (
+                f"one of {', '.join(properties)}"
+                if properties
+                else "no names, since there are no `properties`"
+            )
+            yield Fault(
+                (*at, "required", index),
+                f"{name!r}, which may not be there",
+                known,
+                nearest(name, properties),
+            )
 
 
 def _inner_faults(word: str, value: Json, at: Path) -> Iterator[Fault]:
@@ -248,17 +314,3 @@ def _inner_faults(word: str, value: Json, at: Path) -> Iterator[Fault]:
                 yield Fault((*at, name), quoted(schema), "a mapping")
     else:
         yield from _schema_faults(value, at)
-
-
-def _default_faults(schema: Mapping[str, Json], at: Path) -> Iterator[Fault]:
-    try:
-        _checked(schema["default"], schema, "default", [MAX_WEIGHT])
-    except Refused:
-        yield Fault(at, quoted(schema["default"]), allowed(schema, [schema]))
-    except (TypeError, AttributeError):
-        return  # another fault of this schema, which is named already
-
-
-def _words_for(kind: object) -> str:
-    own = _WORDS.get(kind, ()) if isinstance(kind, str) else tuple(_ENFORCED)
-    return ", ".join(("enum", "default", *own))

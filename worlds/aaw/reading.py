@@ -6,7 +6,7 @@ parameters, context, `let` bindings, actions named in `called(…)` and its like
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from worldloom.core.canonical import Json
 from worldloom.core.errors import Problem, nearest
@@ -14,12 +14,15 @@ from worldloom.core.scenario import Scenario
 from worldloom.core.yamlio import Path
 from worldloom.worlds.aaw.body import AawBody
 from worldloom.worlds.aaw.trace import ACTION_ARGUMENTS, TRACE_FUNCTIONS
-from worldloom.worlds.expressions import Program, SyntaxFault, compile_program
-from worldloom.worlds.expressions.tree import Call, Literal, Name, Select, free_names, walk
+from worldloom.worlds.expressions import Program, Scope, SyntaxFault, compile_program
+from worldloom.worlds.expressions.tree import Call, Literal, Name, Select, free_names, never_truth, walk
 
 Names: TypeAlias = Mapping[str, Iterable[str] | None]
 """Names an expression may use -> the fields that each has; None if they are not known."""
-Values: TypeAlias = Mapping[str, Json]
+
+
+UNKNOWN = object()
+"""Stands for what cannot be known of a part of the initial state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,11 @@ class Template:
     """A value with expressions in it.
 
     Attributes:
-        fill: gives the value for the values of names; raises `EvaluationError`.
+        fill: gives the value for the values of names, and pays for it; raises `EvaluationError`.
         names: names that the expressions use.
     """
 
-    fill: Callable[[Values], Json]
+    fill: Callable[[Scope], Json]
     names: frozenset[str] = frozenset()
 
 
@@ -48,6 +51,7 @@ class Reading:
     body: AawBody
     problems: list[Problem] = field(default_factory=list)
     traced: bool = False
+    _inside: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         entities = self.body.entities
@@ -56,9 +60,27 @@ class Reading:
             "context": tuple(self.body.context),
             "trace": None,
         }
+        # Where some effect may put a longer list than the initial state has.
+        self.grown = {
+            target
+            for entity in entities.values()
+            for action in entity.actions
+            for effect in action.effects.reveal()
+            for kind, target in effect.targets()
+            if kind != "remove"
+        }
         self.actions = {
             f"{key}.{action.name}": action for key, entity in entities.items() for action in entity.actions
         }
+
+    def inside(self, sample: Any) -> Any:
+        """What the items of a list, or the values of a mapping, of the initial state have between them."""
+        if id(sample) not in self._inside:  # lists may be long, and effects on them many
+            items = list(sample.values()) if isinstance(sample, dict) else sample
+            known = isinstance(items, list) and items and all(isinstance(item, dict) for item in items)
+            fields = {key: value for item in items for key, value in item.items()} if known else UNKNOWN
+            self._inside[id(sample)] = (sample, fields)
+        return self._inside[id(sample)][1]
 
     def problem(
         self, path: Path, found: str, allowed: str, near: str | None = None, *, key: bool = False
@@ -98,6 +120,15 @@ class Reading:
                 self._check_actions(spot, node)
         return program
 
+    def condition(
+        self, text: str, path: Path, names: Names, *, key: bool = False, open: bool = False
+    ) -> Program:
+        """As `program`, of an expression whose value must be true or false."""
+        program = self.program(text, path, names, key=key, open=open)
+        if never_truth(program.tree):
+            self._at(_Spot(path, text, key), 0, f"`{text[:60]}` is neither true nor false", "a condition")
+        return program
+
     def template(self, value: Json, path: Path, names: Names) -> Template:
         """Compile a value in which text that begins with `=` is an expression and all else stands for itself."""
         if isinstance(value, str) and value.startswith("="):
@@ -106,11 +137,21 @@ class Reading:
         if isinstance(value, dict):
             parts = {key: self.template(item, (*path, key), names) for key, item in value.items()}
             if used := frozenset[str]().union(*(part.names for part in parts.values())):
-                return Template(lambda values: {key: part.fill(values) for key, part in parts.items()}, used)
+
+                def mapping(scope: Scope) -> Json:
+                    scope.spend(len(parts))
+                    return {key: part.fill(scope) for key, part in parts.items()}
+
+                return Template(mapping, used)
         elif isinstance(value, list):
             items = [self.template(item, (*path, index), names) for index, item in enumerate(value)]
             if used := frozenset[str]().union(*(item.names for item in items)):
-                return Template(lambda values: [item.fill(values) for item in items], used)
+
+                def sequence(scope: Scope) -> Json:
+                    scope.spend(len(items))
+                    return [item.fill(scope) for item in items]
+
+                return Template(sequence, used)
         return Template(lambda _: value)
 
     def _check_field(self, spot: "_Spot", node: Select, known: Names) -> None:

@@ -1,8 +1,9 @@
 """Rules: what an action requires, changes and answers, compiled from the fields beside the prose.
 
 An action runs as a whole or not at all: arguments are checked, then bindings and guards, then effects in order, each on
-what the one before has left, then invariants, then the answer. A failure changes nothing. A rule that has no value
-for some state is the scenario's fault: the outcome says so beside the neutral message that the agent is told.
+what the one before has left, then invariants, then the answer. A failure changes nothing. All of it is paid from one
+meter, so an action takes bounded time, however many rules it has. A rule that has no value for some state, or none
+within the limit, is the scenario's fault: the outcome says so beside the neutral message that the agent is told.
 """
 
 import json
@@ -20,7 +21,8 @@ from worldloom.worlds.aaw.body import RESERVED, AawBody, Entity, EntityAction
 from worldloom.worlds.aaw.effects import CompiledEffect, NoSuchItem, compile_effects
 from worldloom.worlds.aaw.parameters import Parameters, Refused
 from worldloom.worlds.aaw.reading import Names, Reading, Template
-from worldloom.worlds.expressions import EvaluationError, Program
+from worldloom.worlds.expressions import EvaluationError, Program, Scope
+from worldloom.worlds.expressions.values import Exhausted, weigh
 
 _CEL_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _READ_ONLY_PROSE = "NO STATE CHANGES"
@@ -92,49 +94,52 @@ class Rule:
             values: dict[str, Json] = {**entities, **names, "args": self.parameters.checked(arguments)}
         except Refused as refusal:
             return _failure(str(refusal))
+        scope = Scope(values)
         try:
-            refusal_text = self._prepare(values) or self._change(values)
+            refusal_text = self._prepare(values, scope) or self._change(values, scope)
             if refusal_text:
                 return _failure(refusal_text)
             changed = {key: values[key] for key in entities if values[key] is not entities[key]}
-            changes = _changes(entities, changed)
-            message = '{"done":true}' if self.result is None else _message(self.result.fill(values))
+            changes = _changes(entities, changed, scope)
+            message = '{"done":true}' if self.result is None else _message(self.result, scope)
         except EvaluationError as error:
-            return _failure(self._excuse(values, _BROKEN), fault=str(error))
+            return _failure(self._excuse(scope, _BROKEN), fault=str(error))
         return Outcome(True, message, changes, changed)
 
-    def _prepare(self, values: dict[str, Json]) -> str:
+    def _prepare(self, values: dict[str, Json], scope: Scope) -> str:
         """Add the bindings to `values`; the text of the failure if a guard does not hold."""
         for step in self.before:
             if isinstance(step, Binding):
                 try:
-                    values[step.name] = step.value.fill(values)
+                    values[step.name] = step.value.fill(scope)
+                except Exhausted:
+                    raise
                 except EvaluationError:
                     if self.error is None:
                         raise
-                    return self._excuse(values, _IMPOSSIBLE)
-            elif not step.that.holds(values):
-                return _message(step.otherwise.fill(values))
+                    return self._excuse(scope, _IMPOSSIBLE)
+            elif not step.that.holds(scope):
+                return _message(step.otherwise, scope)
         return ""
 
-    def _change(self, values: dict[str, Json]) -> str:
+    def _change(self, values: dict[str, Json], scope: Scope) -> str:
         """Put new states into `values`; the text of the failure if they may not be."""
         touched = dict(values)
         try:
             for effect in self.effects:
-                effect.apply(values)
+                effect.apply(values, scope)
         except NoSuchItem as error:
-            return self._excuse(touched, str(error))
+            return self._excuse(scope.with_names(touched), str(error))
         changed = {name for name, value in touched.items() if values[name] is not value}
         for invariant in self.invariants if changed else ():
-            if not invariant.entities.isdisjoint(changed) and not invariant.that.holds(values):
-                return self._excuse(touched, _IMPOSSIBLE)
+            if not invariant.entities.isdisjoint(changed) and not invariant.that.holds(scope):
+                return self._excuse(scope.with_names(touched), _IMPOSSIBLE)
         return ""
 
-    def _excuse(self, values: Mapping[str, Json], text: str) -> str:
+    def _excuse(self, scope: Scope, text: str) -> str:
         """What the action's `error` says, or `text`."""
         try:
-            return text if self.error is None else _message(self.error.fill(values))
+            return text if self.error is None else _message(self.error, scope)
         except EvaluationError:
             return text
 
@@ -205,7 +210,7 @@ def _faults(entity: Entity, action: EntityAction, at: Path) -> Iterator[Fault]:
 def _invariants(body: AawBody, reading: Reading) -> Iterator[Invariant]:
     for entity_id, entity in body.entities.items():
         for index, text in enumerate(entity.invariants.reveal()):
-            program = reading.program(text, ("world", "entities", entity_id, "invariants", index), {})
+            program = reading.condition(text, ("world", "entities", entity_id, "invariants", index), {})
             yield Invariant(program, frozenset(program.names) & frozenset(body.entities))
 
 
@@ -244,7 +249,7 @@ def _guards(action: EntityAction, at: Path, names: Names, reading: Reading) -> l
         path = (*at, "requires", index)
         otherwise = requirement.otherwise or action.error.reveal() or _IMPOSSIBLE
         place = (*path, "else") if requirement.otherwise else (*at, "error")
-        that = reading.program(requirement.that, (*path, "that"), names)
+        that = reading.condition(requirement.that, (*path, "that"), names)
         guards.append(Guard(that, reading.template(otherwise, place, names)))
     return guards
 
@@ -273,10 +278,10 @@ def _check_initial(scenario: Scenario, body: AawBody, invariants: tuple[Invarian
         entity_id: entity.state.reveal() for entity_id, entity in body.entities.items()
     }
     values |= {"context": dict(body.context), "trace": []}
-    faults = []
+    faults, scope = [], Scope(values)
     for (entity_id, index), invariant in zip(places, invariants, strict=True):
         try:
-            found = "" if invariant.that.holds(values) else "the initial state breaks this invariant"
+            found = "" if invariant.that.holds(scope) else "the initial state breaks this invariant"
         except EvaluationError as error:
             found = str(error)
         if found:
@@ -290,12 +295,18 @@ def _failure(message: str, fault: str = "") -> Outcome:
     return Outcome(False, message, {}, {}, fault)
 
 
-def _changes(before: Mapping[str, Json], changed: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+def _changes(
+    before: Mapping[str, Json], changed: Mapping[str, Json], scope: Scope
+) -> dict[str, dict[str, Json]]:
     changes: dict[str, dict[str, Json]] = {}
     for name, state in changed.items():
         old = before[name]
         assert isinstance(state, dict) and isinstance(old, dict), "states are mappings"
-        new = {key: value for key, value in state.items() if not _same(value, old[key])}
+        new = {
+            key: value
+            for key, value in state.items()
+            if value is not old[key] and not _same(_weighed(value, scope, f"{name}.{key}"), old[key])
+        }
         if any(
             isinstance(value, str | list | dict) and len(_compact(value)) > _MAX_SIZE
             for value in new.values()
@@ -306,14 +317,22 @@ def _changes(before: Mapping[str, Json], changed: Mapping[str, Json]) -> dict[st
     return changes
 
 
+def _weighed(value: Json, scope: Scope, what: str) -> Json:
+    """A value that is paid for: effects and templates share parts, so a small one may stand for a giant."""
+    try:
+        weigh(value, scope)
+    except EvaluationError as error:
+        raise type(error)(f"{what}: {error}") from None
+    return value
+
+
 def _same(value: Json, old: Json) -> bool:
     if value is old or type(value) is not type(old) or value != old:
         return value is old
     return not isinstance(value, list | dict) or canonical(value) == canonical(old)  # 1, 1.0 and true differ
 
 
-def _message(value: Json) -> str:
+def _message(template: Template, scope: Scope) -> str:
     """Text stays as it is; all else becomes compact JSON with sorted keys."""
-    if isinstance(value, str):
-        return value
-    return _compact(value)
+    value = _weighed(template.fill(scope), scope, "a message")
+    return value if isinstance(value, str) else _compact(value)

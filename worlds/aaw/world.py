@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from worldloom.core.action import Action, ActionSpec, Feedback
-from worldloom.core.canonical import Json, canonical, digest
+from worldloom.core.canonical import Json, canonical, digest, parse
 from worldloom.core.errors import RecordError
+from worldloom.core.frozen import freeze, thaw
 from worldloom.core.scenario import Scenario
 from worldloom.core.view import View
 from worldloom.runs.context import Context
@@ -78,18 +79,21 @@ class RulesWorld:
         assert isinstance(body, AawBody), "compile_rules has seen it"
         self._rules = rules.by_action
         self._traced = rules.traced
-        self._context: dict[str, Json] = dict(body.context)
+        # Copies: who holds the scenario can change nothing in a world that has been built.
+        self._context: dict[str, Json] = thaw(body.context)
         surroundings = Surroundings(
             task=scenario.user_prompt or "",
-            context=self._context,
-            places={
-                key: f"{entity.name} ({entity.type})"
-                + (f": {entity.description}" if entity.description else "")
-                for key, entity in body.entities.items()
-            },
+            context=freeze(self._context),
+            places=freeze(
+                {
+                    key: f"{entity.name} ({entity.type})"
+                    + (f": {entity.description}" if entity.description else "")
+                    for key, entity in body.entities.items()
+                }
+            ),
             actions=tuple(rule.spec for rule in self._rules.values()),
         )
-        states: dict[str, Json] = {key: entity.state.reveal() for key, entity in body.entities.items()}
+        states: dict[str, Json] = {key: thaw(entity.state.reveal()) for key, entity in body.entities.items()}
         self._initial = RulesState(states, surroundings)
 
     def initial(self, seed: int) -> RulesState:
@@ -165,15 +169,13 @@ def _fact(action: Action, rule: Rule | None, outcome: Outcome) -> dict[str, Json
 
 
 def _given(arguments: Mapping[str, Json]) -> Json:
-    """The arguments as given; nothing of them, if a record could not hold them (they were refused then)."""
+    """A copy of the arguments, which stay the agent's; nothing, if a record could not hold them (refused then)."""
     if not arguments:
         return {}
     try:
-        given = dict(arguments)
-        canonical(given)
+        return parse(canonical(dict(arguments)))
     except (RecordError, RecursionError, TypeError, ValueError):
         return {}
-    return given
 
 
 def _recordable(name: str) -> str:

@@ -11,6 +11,6 @@ reference in the tests, and does the matching of regular expressions, in linear 
 
 from worldloom.worlds.expressions.program import Program, compile_program
 from worldloom.worlds.expressions.tokens import SyntaxFault
-from worldloom.worlds.expressions.values import EvaluationError
+from worldloom.worlds.expressions.values import EvaluationError, Scope
 
-__all__ = ["EvaluationError", "Program", "SyntaxFault", "compile_program"]
+__all__ = ["EvaluationError", "Program", "Scope", "SyntaxFault", "compile_program"]

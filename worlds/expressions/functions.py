@@ -95,9 +95,9 @@ def _extreme(name: str, sign: int) -> Callable[..., Any]:
         if not values:
             raise EvaluationError(f"{name} of an empty list")
         best = values[0]
-        compare(best, best)
+        compare(best, best, scope)
         for value in values[1:]:
-            if compare(value, best) * sign > 0:
+            if compare(value, best, scope) * sign > 0:
                 best = value
         return best
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from worldloom.worlds.expressions.tokens import SyntaxFault, Token, literal, tokens
 from worldloom.worlds.expressions.tree import (
-    Binary,
     Call,
+    Chain,
     Comprehension,
     Conditional,
     Index,
@@ -122,14 +122,23 @@ class _Parser:
         return node
 
     def _binary(self, lowest: int) -> Node:
-        left = self._unary()
-        while (token := self._token).kind in ("sign", "name"):
-            binding = _BINDING.get(token.text, 0)
-            if binding < lowest:
-                break
-            self._next += 1
-            left = Binary(token.at, token.text, left, self._binary(binding + 1))
-        return left
+        node = self._unary()
+        while (binding := self._binding()) >= lowest:
+            node = self._chain(node, binding)
+        return node
+
+    def _binding(self) -> int:
+        """How strongly the operator that comes next binds; 0 if none comes."""
+        token = self._token
+        return _BINDING.get(token.text, 0) if token.kind in ("sign", "name") else 0
+
+    def _chain(self, first: Node, binding: int) -> Chain:
+        """The operands that follow the first one, as long as the operators bind just so."""
+        at, rest = self._token.at, []
+        while self._binding() == binding:
+            operator = self._take().text
+            rest.append((operator, self._binary(binding + 1)))
+        return Chain(at, first, tuple(rest))
 
     def _unary(self) -> Node:
         signs: list[Token] = []

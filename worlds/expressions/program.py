@@ -1,6 +1,7 @@
 """Program: an expression made ready to run many times; a tree becomes nested Python closures.
 
-Every pass of a macro pays for each part of its body, so the steps of an evaluation are bounded whatever the input.
+An evaluation pays for each part of the expression, and every pass of a macro for each part of its body, so the steps
+are bounded whatever the input.
 As in CEL, `&&`, `||`, `all` and `exists` have a value if one side decides, even if another side is an error.
 """
 
@@ -15,8 +16,8 @@ from worldloom.worlds.expressions.functions import FUNCTIONS, Function
 from worldloom.worlds.expressions.parser import parse
 from worldloom.worlds.expressions.tokens import SyntaxFault
 from worldloom.worlds.expressions.tree import (
-    Binary,
     Call,
+    Chain,
     Comprehension,
     Conditional,
     Index,
@@ -53,17 +54,21 @@ class Program:
     names: tuple[str, ...]
     _run: Run = field(repr=False, compare=False)
     _is_path: bool = field(repr=False, compare=False)
+    _parts: int = field(repr=False, compare=False)
 
-    def evaluate(self, names: Mapping[str, Json]) -> Json:
+    def evaluate(self, names: Mapping[str, Json] | Scope) -> Json:
         """The value, as plain JSON that may share parts with the inputs.
 
+        Args:
+            names: name -> value; a scope, if the evaluation shares its steps with others.
+
         Raises:
-            EvaluationError: there is none, or finding it takes more than `values.MAX_STEPS` steps.
+            EvaluationError: there is none, or finding it takes more steps than are left.
         """
         # A path leads to a part of the input, which is JSON already.
         return self._result(names, as_json=not self._is_path)  # type: ignore[no-any-return]
 
-    def holds(self, names: Mapping[str, Json]) -> bool:
+    def holds(self, names: Mapping[str, Json] | Scope) -> bool:
         """The value of a condition.
 
         Raises:
@@ -74,9 +79,10 @@ class Program:
             raise self._fault(EvaluationError(f"it is {values.kind(value)}, not true or false"))
         return value
 
-    def _result(self, names: Mapping[str, Json], as_json: bool) -> Any:
-        scope = Scope(names)
+    def _result(self, names: Mapping[str, Json] | Scope, as_json: bool) -> Any:
+        scope = names if isinstance(names, Scope) else Scope(names)
         try:
+            scope.spend(self._parts)
             value = self._run(scope)
             return values.to_json(value, scope) if as_json else value
         except EvaluationError as error:
@@ -104,7 +110,8 @@ def compile_program(source: str, functions: Mapping[str, Function] | None = None
         if isinstance(node, Call):
             _check_call(node, known)
             names.update(dict.fromkeys(known[node.name].reads))
-    return Program(source, tree, tuple(names), _compiled(tree, known), path_of(tree) is not None)
+    parts = sum(1 for _ in walk(tree))
+    return Program(source, tree, tuple(names), _compiled(tree, known), path_of(tree) is not None, parts)
 
 
 def _check_call(call: Call, known: Mapping[str, Function]) -> None:
@@ -144,8 +151,8 @@ def _compiled(node: Node, known: Mapping[str, Function]) -> Run:
             return _call(known[node.name], tuple(map(compiled, parts)))
         case Unary(operator=operator, operand=below):
             return _not(compiled(below)) if operator == "!" else _negative(compiled(below))
-        case Binary(operator=operator, left=left, right=right):
-            return _binary(operator, compiled(left), compiled(right))
+        case Chain(first=first, rest=rest):
+            return _chain(compiled(first), tuple((operator, compiled(operand)) for operator, operand in rest))
         case Conditional(condition=condition, then=then, otherwise=otherwise):
             return _conditional(compiled(condition), compiled(then), compiled(otherwise))
         case ListOf(items=items):
@@ -238,34 +245,47 @@ _ARITHMETIC: Mapping[str, Callable[[Any, Any, Scope], Any]] = {
     "==": values.equal,
     "!=": lambda left, right, scope: not values.equal(left, right, scope),
     "in": values.among,
-    "<": lambda left, right, _: values.compare(left, right) < 0,
-    "<=": lambda left, right, _: values.compare(left, right) <= 0,
-    ">": lambda left, right, _: values.compare(left, right) > 0,
-    ">=": lambda left, right, _: values.compare(left, right) >= 0,
+    "<": lambda left, right, scope: values.compare(left, right, scope) < 0,
+    "<=": lambda left, right, scope: values.compare(left, right, scope) <= 0,
+    ">": lambda left, right, scope: values.compare(left, right, scope) > 0,
+    ">=": lambda left, right, scope: values.compare(left, right, scope) >= 0,
 }
 
 
-def _binary(operator: str, left: Run, right: Run) -> Run:
+def _chain(first: Run, rest: tuple[tuple[str, Run], ...]) -> Run:
+    operator, second = rest[0]
     if operator in ("&&", "||"):
-        return _logical(operator == "||", left, right)
-    act = _ARITHMETIC[operator]
-    return lambda scope: act(left(scope), right(scope), scope)
+        return _logical(operator == "||", (first, *(operand for _, operand in rest)))
+    if len(rest) == 1:
+        only = _ARITHMETIC[operator]
+        return lambda scope: only(first(scope), second(scope), scope)
+    links = tuple((_ARITHMETIC[operator], operand) for operator, operand in rest)
+
+    def run(scope: Scope) -> Any:
+        value = first(scope)
+        for act, operand in links:
+            value = act(value, operand(scope), scope)
+        return value
+
+    return run
 
 
-def _logical(decisive: bool, left: Run, right: Run) -> Run:
+def _logical(decisive: bool, operands: tuple[Run, ...]) -> Run:
     """`||` if true decides, `&&` if false does."""
 
     def run(scope: Scope) -> bool:
-        try:
-            if _truth(left(scope)) is decisive:
-                return decisive
-        except Exhausted:
-            raise
-        except EvaluationError:
-            if _truth(right(scope)) is decisive:
-                return decisive
-            raise
-        return _truth(right(scope))
+        first: EvaluationError | None = None
+        for operand in operands:
+            try:
+                if _truth(operand(scope)) is decisive:
+                    return decisive
+            except Exhausted:
+                raise
+            except EvaluationError as error:
+                first = first or error
+        if first is not None:
+            raise first
+        return not decisive
 
     return run
 
@@ -287,7 +307,7 @@ def _comprehension(node: Comprehension, items: Run, body: tuple[Run, ...]) -> Ru
             over = sorted(over)  # CEL leaves the order of keys open; a run must not
         elif type(over) is not list:
             raise EvaluationError(f"{node.macro!r} goes through lists and mappings, not {values.kind(over)}")
-        scope.spend(len(over) * cost)
+        scope.spend(len(over) * cost + (len(scope.names) >> 3))
         outer, scope.names = scope.names, {**scope.names}
         try:
             return work(scope.names, scope, over)

@@ -60,13 +60,15 @@ class Unary:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
-    """`left operator right`."""
+class Chain:
+    """`first operator operand operator operand …`, from left to right: one level, however many there are.
+
+    The operators bind equally strongly. `at` is the place of the first one.
+    """
 
     at: int
-    operator: str
-    left: "Node"
-    right: "Node"
+    first: "Node"
+    rest: tuple[tuple[str, "Node"], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Comprehension:
 
 
 Node: TypeAlias = (
-    Literal | Name | Select | Index | Call | Unary | Binary | Conditional | ListOf | MapOf | Comprehension
+    Literal | Name | Select | Index | Call | Unary | Chain | Conditional | ListOf | MapOf | Comprehension
 )
 
 
@@ -122,8 +124,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return (operand, index)
         case Call(receiver=receiver, arguments=arguments):
             return arguments if receiver is None else (receiver, *arguments)
-        case Binary(left=left, right=right):
-            return (left, right)
+        case Chain(first=first, rest=rest):
+            return (first, *(operand for _, operand in rest))
         case Conditional(condition=condition, then=then, otherwise=otherwise):
             return (condition, then, otherwise)
         case ListOf(items=parts):
@@ -155,6 +157,22 @@ def free_names(node: Node, bound: frozenset[str] = frozenset()) -> Iterator[Name
     else:
         for part in children(node):
             yield from free_names(part, bound)
+
+
+def never_truth(node: Node) -> bool:
+    """Whether a value of this expression can be neither true nor false, whatever the names stand for."""
+    match node:
+        case Literal(value=value):
+            return type(value) is not bool
+        case Unary(operator=operator):
+            return operator == "-"
+        case Chain(rest=rest):
+            return rest[0][0] in ("+", "-", "*", "/", "%")
+        case Conditional(then=then, otherwise=otherwise):
+            return never_truth(then) and never_truth(otherwise)
+        case Comprehension(macro=macro):
+            return macro in ("map", "filter")
+    return isinstance(node, ListOf | MapOf)
 
 
 def path_of(node: Node) -> tuple[str, ...] | None:

@@ -14,9 +14,11 @@ from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
 
 MAX_STEPS: Final = 100_000
-"""Steps of one evaluation: parts evaluated, items gone through, 64 characters of text made. About 0.05 s."""
+"""Steps of one evaluation, or of all those that share a meter: parts evaluated, items gone through, 64 characters of
+text made or compared. About 0.05 s."""
 MAX_TEXT: Final = 100_000
 """Characters of one text that an expression makes."""
+_MAX_DEPTH, _TOO_DEEP = 100, "its value is nested too deeply"
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
@@ -30,19 +32,34 @@ class Exhausted(EvaluationError):
     """An expression needs more steps or makes longer text than allowed. No operator absorbs it."""
 
 
-class Scope:
-    """One evaluation: the values of names, and the steps that are left."""
+class Meter:
+    """The steps that are left."""
 
-    __slots__ = ("left", "names")
+    __slots__ = ("left",)
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        self.names = names
+    def __init__(self) -> None:
         self.left = MAX_STEPS
 
+
+class Scope:
+    """What an evaluation sees and pays with: the values of names, and a meter that others may share."""
+
+    __slots__ = ("meter", "names")
+
+    def __init__(self, names: Mapping[str, Any], meter: Meter | None = None) -> None:
+        self.names = names
+        self.meter = Meter() if meter is None else meter
+
+    def with_names(self, names: Mapping[str, Any]) -> "Scope":
+        """Other names, paid from the same meter, the making of them included."""
+        self.spend(1 + (len(names) >> 3))
+        return Scope(names, self.meter)
+
     def spend(self, steps: int) -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise Exhausted(f"it needs more than {MAX_STEPS} steps")
+        """Pay; `Exhausted` if it is too much."""
+        self.meter.left -= steps
+        if self.meter.left < 0:
+            raise Exhausted(f"more than the {MAX_STEPS:,} steps that there are for one action or check")
 
     def text(self, length: int) -> None:
         """Pay for making a text of this many characters."""
@@ -137,11 +154,13 @@ def negate(value: Any) -> Any:
     raise EvaluationError(f"cannot negate {kind(value)}")
 
 
-def compare(left: Any, right: Any) -> int:
+def compare(left: Any, right: Any, scope: Scope) -> int:
     """Negative, 0 or positive, for numbers, text, truth values, time stamps and durations."""
     if _numbers(left, right) or (
         type(left) is type(right) and type(left) in (str, bool, datetime, timedelta)
     ):
+        if type(left) is str:
+            scope.spend(len(left) >> 6)
         return int(left > right) - int(left < right)
     raise EvaluationError(f"cannot order {kind(left)} and {kind(right)}")
 
@@ -150,6 +169,8 @@ def equal(left: Any, right: Any, scope: Scope) -> bool:
     """Numbers by value; otherwise only values of one kind can be equal (`true` is not 1)."""
     if type(left) is not type(right):
         return _numbers(left, right) and bool(left == right)
+    if type(left) is str:
+        scope.spend(len(left) >> 6)
     if type(left) is list:
         scope.spend(len(left))
         return len(left) == len(right) and all(equal(a, b, scope) for a, b in zip(left, right, strict=True))
@@ -209,8 +230,8 @@ def to_json(value: Any, scope: Scope, depth: int = 0) -> Json:
     if type(value) is str:
         scope.text(len(value))
         return value
-    if depth > 100:
-        raise Exhausted("its value is nested too deeply")
+    if depth > _MAX_DEPTH:
+        raise Exhausted(_TOO_DEEP)
     if type(value) is list:
         scope.spend(len(value))
         return [to_json(item, scope, depth + 1) for item in value]
@@ -218,6 +239,18 @@ def to_json(value: Any, scope: Scope, depth: int = 0) -> Json:
         scope.spend(len(value))
         return {key: to_json(item, scope, depth + 1) for key, item in value.items()}
     raise EvaluationError(f"its value is {kind(value)}; write string(…) around it")
+
+
+def weigh(value: Json, scope: Scope, depth: int = 0) -> None:
+    """Pay for every part of a value as for one that an expression makes, since parts may be shared many times over."""
+    if type(value) is str:
+        scope.spend(len(value) >> 6)
+    elif isinstance(value, list | dict):
+        if depth > _MAX_DEPTH:
+            raise Exhausted(_TOO_DEEP)
+        scope.spend(len(value))
+        for item in value if isinstance(value, list) else value.values():
+            weigh(item, scope, depth + 1)
 
 
 def _numbers(left: Any, right: Any) -> bool:

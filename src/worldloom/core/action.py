@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from worldloom.core.canonical import Json
+from worldloom.core.frozen import freeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class ActionSpec:
     Attributes:
         name: full name; in kind `aaw` it is `<entity>.<action>`.
         description: one line for people and models.
-        parameters: JSON Schema (draft 7) of the arguments object.
+        parameters: JSON Schema (draft 7) of the arguments object; read-only all the way down.
         read_only: the action can never change state.
     """
 
@@ -24,6 +25,9 @@ class ActionSpec:
     description: str
     parameters: Mapping[str, Json]
     read_only: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", freeze(self.parameters))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import math
 from typing import Any, TypeAlias, Union
 
 from worldloom.core.errors import RecordError
+from worldloom.core.frozen import FrozenDict, FrozenList
 
 Json: TypeAlias = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]  # noqa: UP007 (recursive)
 
@@ -46,7 +47,7 @@ def _check(value: Any, path: tuple[str | int, ...]) -> None:
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return
-    if kind is dict:
+    if kind is dict or kind is FrozenDict:
         for key, item in value.items():
             if type(key) is not str:
                 raise RecordError(
@@ -54,7 +55,7 @@ def _check(value: Any, path: tuple[str | int, ...]) -> None:
                 )
             if type(item) is not str:
                 _check(item, (*path, key))
-    elif kind is list:
+    elif kind is list or kind is FrozenList:
         for index, item in enumerate(value):
             if type(item) is not str:
                 _check(item, (*path, index))

@@ -12,7 +12,8 @@ Every error that worldloom raises on purpose derives from `WorldloomError` and c
     ├── ToolError             a tool refused; the text goes back to the model
     └── Ended                 an episode ends here; `reason` says why
 
-Errors are raised where the fault is known and translated once, at the boundary that shows them.
+A module may derive its own from these, as the evaluator of expressions does. Errors are raised where the fault is known
+and translated once, at the boundary that shows them.
 """
 
 import difflib

@@ -1,7 +1,7 @@
 """Event: what happened, under its key.
 
-Three sorts: facts (pure results), effects (request digest and answer, for whatever came from outside) and telemetry
-(times, costs, hosts: joined by key, never part of a fingerprint). A type ends with its version: `stepped.1`.
+Two sorts: facts (pure results) and effects (request digest and answer, for whatever came from outside). Telemetry
+(times, costs, hosts) stands in a table of its own, joined by key. A type ends with its version: `stepped.1`.
 """
 
 import json

@@ -3,6 +3,7 @@
 It never holds a key to anything: those come from the environment and are neither printed nor stored.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ class ModelLimits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     concurrency: int | None = Field(default=None, ge=1, description="requests at the same time")
+    timeout_s: float = Field(default=300.0, gt=0, description="seconds for one attempt")
 
 
 def _address(url: str) -> str:
@@ -50,10 +52,15 @@ class ModelEntry(BaseModel):
     """One model, as the project file names it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    model: str = Field(min_length=1, description="e.g. hosted_vllm/Qwen/Qwen3-8B, embedded, scripted")
+    model: str = Field(min_length=1, description="e.g. hosted_vllm/Qwen/Qwen3-8B, embedded")
     base_url: Annotated[str, AfterValidator(_address)] | None = None
     parameters: dict[str, JsonValue] = Field(default_factory=dict, description="temperature, max_tokens, …")
     limits: ModelLimits = Field(default_factory=ModelLimits)
+
+
+class _Serving(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    vllm: str | None = Field(None, min_length=1, description="vLLM's `vllm`, relative to this file")
 
 
 class _ProjectFile(BaseModel):
@@ -65,6 +72,7 @@ class _ProjectFile(BaseModel):
     runs_dir: str | None = Field(
         None, min_length=1, description="folder of the records, relative to this file"
     )
+    serve: _Serving = Field(_Serving(vllm=None), description="how `worldloom serve` serves")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +84,14 @@ class Project:
         models: purpose -> model.
         rooms: packages and folders, as written; relative folders are relative to the file.
         runs_dir: folder of the records; None if the file names none.
+        vllm: the program that serves models; None if the file names none.
     """
 
     file: Path
     models: Mapping[Purpose, ModelEntry]
     rooms: tuple[str, ...] = ()
     runs_dir: Path | None = None
+    vllm: Path | None = None
 
 
 def find_project(start: Path) -> Project | None:
@@ -107,7 +117,8 @@ def load_project(path: Path) -> Project:
     _refuse_secrets(document)
     content = validate(document, _ProjectFile)
     runs_dir = path.parent / content.runs_dir if content.runs_dir else None
-    return Project(path, content.models, content.rooms, runs_dir)
+    vllm = path.parent / os.path.expanduser(content.serve.vllm) if content.serve.vllm else None
+    return Project(path, content.models, content.rooms, runs_dir, vllm)
 
 
 def _refuse_secrets(document: Document) -> None:

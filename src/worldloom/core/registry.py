@@ -25,15 +25,17 @@ from worldloom.core.project import Project
 from worldloom.core.yamlio import Fault, Faults, parse, validate
 
 Role = Literal["world", "graph", "agent"]
-Part = Literal["factory", "body", "scorer"]
+Part = Literal["factory", "body", "scorer", "options"]
 
 ENTRY_POINTS = "worldloom.rooms"
 FOLDERS = ("agents", "worlds", "graphs", "memory", "tools")
 CARD = "room.yaml"
+RULES = "rules"
+"""Name of the engine that is a world's own factory."""
 _REQUIRED: dict[Role, tuple[str, ...]] = {"world": ("kind", "body"), "graph": ("kind",), "agent": ()}
 _REFUSED: dict[Role, tuple[str, ...]] = {
     "world": ("scorer",),
-    "graph": ("body",),
+    "graph": ("body", "options"),
     "agent": ("kind", "body", "scorer"),
 }
 
@@ -63,6 +65,13 @@ class _Card(BaseModel):
     factory: Reference
     body: Reference | None = Field(default=None, description="world: model of a scenario's `world:`")
     scorer: Reference | None = Field(default=None, description="graph: what scores a finished episode")
+    options: Reference | None = Field(
+        default=None,
+        description="agent, engine of a world: what an argument such as a file's name stands for",
+    )
+    engines: dict[str, Reference] = Field(
+        default_factory=dict, description="world: name -> another way to simulate it than by its own factory"
+    )
     exports: dict[str, Reference] = Field(
         default_factory=dict,
         description="graph: format -> what turns an ended episode into JSON of that format",
@@ -83,9 +92,15 @@ class _Card(BaseModel):
             for key in _REFUSED[self.role]
             if getattr(self, key) is not None
         ]
-        if self.exports and self.role != "graph":
-            allowed = f"no `exports` in a room with the role {self.role}"
-            faults.append(Fault(("exports",), "the key 'exports'", allowed, key=True))
+        for key, role in (("exports", "graph"), ("engines", "world")):
+            if getattr(self, key) and self.role != role:
+                allowed = f"no `{key}` in a room with the role {self.role}"
+                faults.append(Fault((key,), f"the key {key!r}", allowed, key=True))
+        if RULES in self.engines:
+            found = f"the engine {RULES!r}"
+            faults.append(
+                Fault(("engines", RULES), found, "another name: it is that of the factory", key=True)
+            )
         if faults:
             raise Faults(*faults)
         return self
@@ -107,6 +122,10 @@ class Room:
         place: its `room.yaml`, for messages.
         package: module to which references that begin with a dot are relative; None for a plain folder.
         exports: format -> reference of `(row, events, scores, scenario) -> JSON object`; graphs only.
+        engines: name -> reference of `(scenario, options) -> World`, beside the factory, which is called `rules`;
+            worlds only.
+        options: reference of `(argument) -> options` for agents, `(engine, argument) -> options` for worlds: what an
+            argument stands for, read once, so that a run does not depend on a file that may change.
     """
 
     role: Role
@@ -120,6 +139,8 @@ class Room:
     place: str
     package: str | None
     exports: Mapping[str, str] = field(default_factory=dict)
+    engines: Mapping[str, str] = field(default_factory=dict)
+    options: str | None = None
 
     def load(self, part: Part = "factory") -> object:
         """Import a part of the room.
@@ -135,6 +156,17 @@ class Room:
     def load_export(self, format: str) -> object:
         """As `load`, for what exports an episode in a format of the room's own."""
         return self._attribute(f"exports: {format}", self.exports[format])
+
+    def load_engine(self, name: str) -> object:
+        """As `load`, for what simulates a world otherwise than by its factory.
+
+        Raises:
+            UsageError: the world has no such engine, or as `load`.
+        """
+        if name not in self.engines:
+            offer = _offer(name, [RULES, *self.engines])
+            raise UsageError(f"worlds of kind {self.kind!r} have no engine {name!r}{offer}")
+        return self._attribute(f"engines: {name}", self.engines[name])
 
     def _attribute(self, part: str, reference: str) -> object:
         module_name, _, attribute = reference.partition(":")
@@ -289,6 +321,8 @@ def _read(card: Traversable, package: str | None) -> Room:
         str(card),
         package,
         content.exports,
+        content.engines,
+        content.options,
     )
 
 

@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema, core_schema
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json, digest
 from worldloom.core.errors import DocumentError, Problem, UsageError, nearest
+from worldloom.core.frozen import freeze
 from worldloom.core.hidden import Hidden
 from worldloom.core.registry import Registry, Room
 from worldloom.core.yamlio import Document, Fault, Faults, check, check_faults, parse, read
@@ -63,7 +64,7 @@ class _FromCall:
     def __get_pydantic_core_schema__(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         def action(call: Mapping[str, Mapping[str, Json]]) -> Action:
             ((name, arguments),) = call.items()
-            return Action(name, arguments)
+            return Action(name, freeze(arguments))
 
         return core_schema.no_info_after_validator_function(action, handler.generate_schema(_Call))
 
@@ -156,11 +157,13 @@ class Body(BaseModel):
         header: the header of scenarios of this kind: a subclass of `Header` where the kind asks for more.
         keyed: paths of collections that may be written as a list of items with `id` or as a mapping by id;
             the model sees the mapping, and each item holds its `id`.
+        seats: names of the seats that `cast` may fill, one agent at each.
     """
 
     model_config = _STRICT
     header: ClassVar[type[Header]] = Header
     keyed: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    seats: ClassVar[tuple[str, ...]] = ("agent",)
 
     def faults(self, header: Header) -> Iterable[Fault]:
         """Contradictions within the whole file that types cannot show; paths begin at the file's root."""
@@ -232,7 +235,9 @@ def scenario_from(document: Document, registry: Registry) -> Scenario:
         body, problems = check(document, model, ("world",))
     problems += found
     if header is not None and body is not None:
-        problems += check_faults(document, body.faults(header))
+        problems += check_faults(
+            document, [*_room_faults(header, model, document, registry), *body.faults(header)]
+        )
     if problems or header is None or body is None:
         raise DocumentError(sorted(problems, key=lambda problem: (problem.line, problem.column)))
     return Scenario(
@@ -257,6 +262,37 @@ def scenario_from(document: Document, registry: Registry) -> Scenario:
         file=document.file,
         source_text=Hidden(document.text),
         document=document,
+    )
+
+
+def _room_faults(
+    header: Header, model: type[Body], document: Document, registry: Registry
+) -> Iterable[Fault]:
+    """Rooms and seats that the header names and that are not there, or belong to another kind."""
+    graphs = {room.name: room.kind for room in registry.rooms("graph")}
+    if header.graph is not None and graphs.get(header.graph) != header.kind:
+        found = f"the graph {header.graph!r}"
+        if header.graph in graphs:
+            found += f", which plays the kind {graphs[header.graph]!r}"
+        yield _no_room(("graph",), found, header.graph, [g for g in graphs if graphs[g] == header.kind])
+    agents = [room.name for room in registry.rooms("agent")]
+    for seat, who in header.cast.items():
+        if seat not in model.seats:
+            allowed = f"one of {', '.join(model.seats)}"
+            yield Fault(("cast", seat), f"the seat {seat!r}", allowed, nearest(seat, model.seats), key=True)
+        if who.count != 1:
+            yield Fault(("cast", seat, "count"), f"{who.count} agents at the seat {seat!r}", "1")
+        name = who.agent.partition(":")[0]
+        if name not in agents:
+            short = isinstance(document.get(("cast", seat)), str)
+            yield _no_room(
+                ("cast", seat) if short else ("cast", seat, "agent"), f"the agent {name!r}", name, agents
+            )
+
+
+def _no_room(path: tuple[str, ...], found: str, name: str, names: list[str]) -> Fault:
+    return Fault(
+        path, found, f"one of {', '.join(names)}" if names else "none is there yet", nearest(name, names)
     )
 
 

@@ -1,6 +1,7 @@
 """View: everything a seat may see, and nothing else.
 
-An agent's prompt is built from a View alone, so what must stay hidden has no way into it.
+An agent's prompt is built from a View alone, so what must stay hidden has no way into it. It is read-only all the way
+down. A world freezes what it shows once, when it is built: `freeze` hands back what is frozen already.
 """
 
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 
 from worldloom.core.action import ActionSpec, Feedback
 from worldloom.core.canonical import Json
+from worldloom.core.frozen import freeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,7 @@ class View:
     actions: tuple[ActionSpec, ...]
     feedback: Feedback | None = None
     step: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "context", freeze(self.context))
+        object.__setattr__(self, "places", freeze(self.places))

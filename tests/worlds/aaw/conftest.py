@@ -28,7 +28,7 @@ def scenario_of() -> Make:
             "category": "accessibility",
             "user_prompt": "Do it.",
             "world": {"context": context or {}, "entities": entities},
-            "evaluation_rubric": rubric or [{"criterion": "It is done."}],
+            "evaluation_rubric": rubric or [{"criterion": "It is done.", "pass_condition": "It is."}],
             **header,
         }
         return parse_scenario(json.dumps(document, indent=1), "made.yaml", registry)

@@ -114,9 +114,18 @@ def test_paths_become_actions(registry):
     assert paths.careful[2] == Action("garage.close_door", {"force": False})
 
 
+SMALL = """\
+id: a
+category: accessibility
+user_prompt: p
+evaluation_rubric: [{criterion: c, check: "true"}]
+world:
+"""
+
+
 @pytest.mark.parametrize("key", ["requires", "let", "effects", "result", "error"])
 def test_any_field_of_the_rules_makes_a_scenario_with_rules(registry, key):
-    prose = "id: a\ncategory: accessibility\nuser_prompt: p\nevaluation_rubric: [{criterion: c}]\nworld:\n  entities:\n"
+    prose = SMALL + "  entities:\n"
     prose += "    e: {type: t, name: n, actions: [{name: a, description: d, returns: r%s}]}\n"
     values = {"requires": "[]", "let": "{}", "effects": "[]", "result": "null", "error": "x"}
     assert not parse_scenario(prose % "", "f.yaml", registry).body.has_rules
@@ -124,8 +133,7 @@ def test_any_field_of_the_rules_makes_a_scenario_with_rules(registry, key):
 
 
 def test_invariants_alone_are_rules(registry):
-    text = "id: a\ncategory: accessibility\nuser_prompt: p\nevaluation_rubric: [{criterion: c}]\nworld:\n"
-    text += "  entities: {e: {type: t, name: n, invariants: []}}\n"
+    text = SMALL + "  entities: {e: {type: t, name: n, invariants: []}}\n"
     assert parse_scenario(text, "f.yaml", registry).body.has_rules
 
 
@@ -201,8 +209,7 @@ def test_an_id_that_cannot_be_named_is_the_one_problem(registry, name):
 
 
 def test_ids_that_only_expressions_cannot_name_are_fine_without_rules(registry):
-    text = "id: a\ncategory: accessibility\nuser_prompt: p\nevaluation_rubric: [{criterion: c}]\nworld:\n"
-    scenario = parse_scenario(text + "  entities: {smart-lock: {type: t, name: n}}\n", "f.yaml", registry)
+    scenario = parse_scenario(SMALL + "  entities: {smart-lock: {type: t, name: n}}\n", "f.yaml", registry)
     assert list(scenario.body.entities) == ["smart-lock"]
 
 

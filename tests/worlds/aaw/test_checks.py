@@ -217,8 +217,19 @@ def test_what_is_not_in_the_idiom_is_unscored_and_says_why(
     assert why in verdict.why
 
 
-def test_a_criterion_without_either_is_unscored(judge: Any) -> None:
-    assert judge().how == "unscored"
+def test_a_rubric_of_too_many_criteria_is_a_problem_of_the_file(scenario_of: Any) -> None:
+    with pytest.raises(DocumentError) as caught:
+        scenario_of({"e": {"type": "t", "name": "E"}}, [{"criterion": "So.", "check": "true"}] * 101)
+    (problem,) = caught.value.problems
+    assert (problem.found, problem.allowed) == ("101 criteria", "at most 100")
+
+
+def test_a_criterion_without_either_is_a_problem_of_the_file(scenario_of: Any) -> None:
+    with pytest.raises(DocumentError) as caught:
+        scenario_of({"e": {"type": "t", "name": "E"}}, [{"criterion": "So."}])
+    (problem,) = caught.value.problems
+    assert problem.found == "a criterion without anything to judge it by"
+    assert "pass_condition" in problem.allowed and problem.line > 1
 
 
 def test_what_is_gone_in_the_end_fails_and_is_not_unscored(judge: Any) -> None:

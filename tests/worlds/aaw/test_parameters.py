@@ -140,6 +140,47 @@ def test_missing_unknown_optional_and_default_parameters() -> None:
         ({"type": "object", "properties": {"a": 1}}, "the number 1"),
         ({"type": "object", "properties": {"a": {"type": "integer", "maximum": None}}}, "nothing (null)"),
         ({"type": "integer", "maximum": 3, "default": 4}, "the number 4"),
+        ({"type": "integer", "minimun": 3}, "'minimun' would not be enforced"),
+        ({"type": "number", "max": 3}, "'max' would not be enforced"),
+        ({"type": "string", "options": ["a"]}, "'options' would not be enforced"),
+        ({"type": "string", "minimum": 3}, "'minimum' would not be enforced"),
+        ({"type": "array", "items": {"type": "string", "enums": ["a"]}}, "'enums' would not be enforced"),
+        (
+            {"type": "integer", "minimum": 5, "maximum": 3},
+            "no value is a whole number of at least 5 and of at most 3",
+        ),
+        (
+            {"type": "number", "exclusiveMinimum": 1, "maximum": 1},
+            "no value is a number above 1 and of at most 1",
+        ),
+        (
+            {"type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2},
+            "no value is a whole number above 1 and below 2",
+        ),
+        (
+            {"type": "integer", "minimum": 1.2, "maximum": 1.8},
+            "no value is a whole number of at least 1.2 and of at most 1.8",
+        ),
+        ({"type": "string", "minLength": 4, "maxLength": 3}, "the number 4"),
+        ({"type": "array", "minItems": 4, "maxItems": 3}, "the number 4"),
+        (
+            {"type": "object", "properties": {"a": {"type": "string", "minLength": 2, "maxLength": 1}}},
+            "the number 2",
+        ),
+        (
+            {"type": "array", "items": {"type": "object", "required": ["a"], "additionalProperties": False}},
+            "'a', which may not be there",
+        ),
+        ({"type": "integer", "enum": [1, "2"]}, 'the text "2"'),
+        ({"type": "boolean", "enum": ["on", True]}, 'the text "on"'),
+        ({"type": "integer", "minimum": 2, "enum": [1, 2]}, "the number 1"),
+        ({"type": "string", "const": 3}, "the number 3"),
+        ({"type": "string", "const": "c", "enum": ["a", "b"]}, 'the text "c"'),
+        ({"type": "boolean", "default": "on"}, 'the text "on"'),
+        (
+            {"type": "array", "items": {"type": "integer"}, "default": [1, 1.5]},
+            "a list: The item 1 of value is the number 1.5; expected a whole number.",
+        ),
     ],
 )
 def test_a_declaration_that_cannot_be_enforced_is_a_problem_of_the_file(
@@ -156,3 +197,42 @@ def test_remarks_in_a_declaration_are_shown_and_not_enforced(scenario_of: Any, l
     lamp_entity["actions"][0]["parameters"] = {"p": {**declared, "required": False}}
     view = RulesWorld(scenario_of({"lamp": lamp_entity})).initial(0).view("agent")
     assert view.actions[0].parameters["properties"] == {"p": declared}
+
+
+def test_a_slip_in_a_word_is_told_at_its_place_with_the_nearest_word(
+    scenario_of: Any, lamp_entity: Any
+) -> None:
+    lamp_entity["actions"][0]["parameters"] = {"p": {"type": "integer", "minimun": 3}}
+    scenario = scenario_of({"lamp": lamp_entity})
+    with pytest.raises(DocumentError) as caught:
+        RulesWorld(scenario)
+    (problem,) = caught.value.problems
+    assert problem.nearest == "minimum" and "maximum" in problem.allowed and "requires" in problem.allowed
+    assert scenario.document.lines[problem.line - 1][problem.column - 1 :].startswith('"minimun"')
+
+
+def test_a_file_without_rules_loads_with_any_words(scenario_of: Any) -> None:
+    go = {
+        "name": "go",
+        "description": "Go.",
+        "parameters": {"p": {"type": "integer", "min": 3, "widget": "dial"}},
+    }
+    scenario_of({"e": {"type": "t", "name": "E", "actions": [go]}})
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"type": "integer", "minimum": 3, "maximum": 3, "exclusiveMaximum": 4},
+        {"type": "number", "exclusiveMinimum": 1, "exclusiveMaximum": 2},
+        {"type": "number", "enum": [1, 2.5], "default": 1},
+        {"type": "string", "const": "a", "enum": ["a", "b"]},
+        {"type": "array", "items": {"type": "object", "required": ["a"]}},
+        {"type": "array", "items": {"enum": [1, "a", None]}, "minItems": 0, "maxItems": 0},
+        {"type": "array", "items": {"minimum": 3, "minLength": 2}},
+        {"type": "string", "title": "A", "format": "date", "$comment": "c", "examples": [1], "unit": "m"},
+    ],
+)
+def test_what_some_value_fits_is_no_problem(scenario_of: Any, lamp_entity: Any, declared: Any) -> None:
+    lamp_entity["actions"][0]["parameters"] = {"p": declared}
+    RulesWorld(scenario_of({"lamp": lamp_entity}))

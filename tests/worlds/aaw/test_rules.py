@@ -278,6 +278,30 @@ def problem_of(scenario_of: Any, world: dict[str, Any]) -> Any:
         ({"effects": [{"set": {"e": 1}}]}, "'e' names no property", None, '"e"'),
         ({"effects": [{"set": {"e[0]": 1}}]}, "'e[0]' names no property", None, '"e[0]"'),
         ({"effects": [{"append": {"e.level": 1}}]}, "e.level is no list", None, '"e.level"'),
+        ({"effects": [{"set": {"e.items['x'].n": 1}}]}, "['x'] is neither true nor false", None, '"e.items'),
+        ({"effects": [{"set": {"e.items[1.5].n": 1}}]}, "[1.5] is neither true nor false", None, '"e.items'),
+        (
+            {"effects": [{"set": {"e.items[n + 1].n": 1}}]},
+            "[n + 1] is neither true nor false",
+            None,
+            '"e.items',
+        ),
+        ({"effects": [{"set": {"e.items[1].n": 1}}]}, "[1] in e.items, a list of 1", None, '"e.items'),
+        ({"effects": [{"set": {"e.items[-1].n": 1}}]}, "[-1] in e.items, a list of 1", None, '"e.items'),
+        ({"effects": [{"set": {"e.map[0]": 1}}]}, "[0] in the mapping e.map", None, '"e.map'),
+        ({"effects": [{"remove": {"e.items": "n - 1"}}]}, "`n - 1` is neither true nor false", None, "n - 1"),
+        (
+            {"effects": [{"set": {"e.level": 1}, "when": "'x'"}]},
+            "`'x'` is neither true nor false",
+            None,
+            "'x'",
+        ),
+        (
+            {"requires": [{"that": "e.level > 1 ? [1] : {}"}], "result": 1},
+            "`e.level > 1 ? [1] : {}` is neither true nor false",
+            None,
+            "e.level",
+        ),
         ({"effects": [{"remove": {"e.items": "k == 1"}}]}, "unknown name 'k'", None, "k == 1"),
         ({"effects": [{"set": {"e.level": 1}, "when": "e.x"}]}, "e has no 'x'", None, "x"),
         ({"let": {"args": 1}, "result": 1}, "the name 'args' in `let`", None, '"args"'),
@@ -326,3 +350,28 @@ def test_all_faults_are_told_at_once_in_file_order(scenario_of: Any) -> None:
 
 def test_variables_of_macros_are_their_own(scenario_of: Any) -> None:
     RulesWorld(scenario_of(one({"a": [{"z": 1}]}, result="=e.a.map(e, e.z) + e.a.filter(args, args.z > 0)")))
+
+
+@pytest.mark.parametrize(
+    "effects",
+    [
+        [{"append": {"e.items": {"n": 2}}}, {"set": {"e.items[1].n": 3}}],
+        [{"set": {"e.items": [{"n": 1}, {"n": 2}]}}, {"set": {"e.items[1].n": 3}}],
+        [{"set": {"e.map.sub[0]": 3}}],
+    ],
+)
+def test_an_index_into_a_list_that_may_grow_is_no_problem(play: Any, effects: Any) -> None:
+    _, fact = play(one({"items": [{"n": 1}], "map": {"sub": [1]}}, effects=effects), GO)
+    assert fact["success"]
+
+
+@pytest.mark.parametrize("selector", ["args.id", "n", "args.id.trim()"])
+def test_a_selector_that_turns_out_to_be_no_condition_is_a_fault_of_the_scenario(
+    play: Any, selector: str
+) -> None:
+    world = one({"items": [{"n": 1}]}, parameters=TEXT, effects=[{"set": {f"e.items[{selector}].n": 3}}])
+    _, fact = play(world, ("e.go", {"id": "x"}))
+    assert (
+        fact["fault"].startswith(f"the effect on e.items[{selector}].n")
+        and "not true or false" in fact["fault"]
+    )

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from worldloom.worlds.expressions import EvaluationError, SyntaxFault, compile_program
+from worldloom.worlds.expressions import EvaluationError, Scope, SyntaxFault, compile_program
+from worldloom.worlds.expressions.values import MAX_STEPS
 
 THOUSAND = list(range(1000))
 BOUND_S = 5.0  # each takes well under 0.5 s; a bomb that goes off takes minutes
@@ -17,7 +18,7 @@ BOUND_S = 5.0  # each takes well under 0.5 s; a bomb that goes off takes minutes
         "(" * 1_000 + "1" + ")" * 1_000,
         "[" * 500 + "]" * 500,
         "!" * 1_900 + "true",
-        "1" + "+1" * 900,
+        "1" + "+(1" * 40 + ")" * 40,
         "true?1:" * 250 + "1",
         "a" + ".a" * 900,
         "a" + "[0]" * 600,
@@ -63,3 +64,28 @@ def test_a_nested_quantifier_that_a_thousand_repeats_would_hang_still_works_on_s
 def test_a_backtracking_trap_is_no_trap() -> None:
     program = compile_program("s.matches('^(a+)+$')")
     assert program.evaluate({"s": "a" * 5_000 + "b"}) is False
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("false" + " || false" * 200 + " || true", True),
+        ("true" + " && true" * 200 + " && false", False),
+        ("nobody" + " || nobody" * 150 + " || true", True),
+        ("1" + "+1" * 900, 901),
+        ("1" + " - 1 + 1" * 200, 1),
+        ("1" + " * 2 / 2" * 200, 1),
+        ("2" + " * 3 + 2" * 200, 1_202),
+        ("true" + " == true" * 200, True),
+        ("false || true && true == (1 + 1 * 1 < 3)" + " || false" * 100, True),
+    ],
+)
+def test_a_flat_chain_is_one_level_however_long_it_is(source: str, expected: Any) -> None:
+    assert compile_program(source).evaluate({}) == expected
+
+
+def test_every_link_of_a_chain_is_paid() -> None:
+    for links in (10, 100):
+        scope = Scope({"a": 1})
+        compile_program("a" + "+a" * links).evaluate(scope)
+        assert MAX_STEPS - scope.meter.left >= links
