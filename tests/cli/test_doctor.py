@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from worldloom.core.errors import ModelError
+from worldloom.models.model import Completion
+from worldloom.models.openai_client import OpenAIModel
+
 
 @pytest.fixture
 def checks(command):
@@ -40,11 +44,26 @@ def test_a_served_model_is_found_with_the_length_of_its_context(checks, here, se
     assert "4,096 tokens" in found["model agent"]["said"]
 
 
-def test_a_model_that_the_server_does_not_serve_is_in_the_way(checks, here, serve):
+@pytest.mark.parametrize(
+    ("answer", "state", "said"),
+    [
+        (ModelError("not_found", "no such model; served there: one, two"), "bad", "served there: one, two"),
+        (Completion("hi"), "note", "not refused, but listed is one, two"),
+    ],
+)
+def test_a_model_that_the_server_does_not_list_is_in_the_way_if_it_is_refused(
+    checks, here, serve, monkeypatch, answer, state, said
+):
+    async def complete(self, request):
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(OpenAIModel, "complete", complete)
     write_project(here, "hosted_vllm/mm", serve([], names=("one", "two")).url)
     found, exit_code = checks()
-    assert (found["model agent"]["state"], exit_code) == ("bad", 1)
-    assert "serves one, two" in found["model agent"]["said"]
+    assert (found["model agent"]["state"], exit_code) == (state, int(state == "bad"))
+    assert said in found["model agent"]["said"]
 
 
 def test_a_server_that_is_not_there_is_in_the_way(checks, here):

@@ -110,6 +110,8 @@ def test_nothing_of_a_hostile_record_reaches_the_terminal_raw(command, here, mon
         "seed": 0,
         "limits": {"steps": 1, "model_calls": None, "tokens": None, "wall_s": None, "repeats": 5},
         "model_ids": {},
+        "world": {"engine": ESCAPE, "argument": "", "options": {}, "models": {}},
+        "judge": None,
     }
     row = EpisodeRow(
         0, "0", ESCAPE, ESCAPE, ESCAPE, 0, 0, "ended", reason=ESCAPE, fault="infrastructure", detail=ESCAPE
@@ -144,14 +146,35 @@ def test_nothing_of_a_hostile_word_or_file_reaches_the_terminal_raw(command, pro
     assert "[red]x[/red]" in command("runs", "show", "last").stdout
 
 
-def test_a_reader_that_goes_away_is_no_error(python, here):
+@pytest.mark.parametrize("word", ["rooms", "--help"])
+def test_a_reader_that_goes_away_is_no_error(python, here, word):
     process = subprocess.Popen(
-        [*python, "rooms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+        [*python, word], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
     )
     process.stdout.close()
     stderr = process.stderr.read()
     process.stderr.close()
     assert (process.wait(60), stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- <&-"])
+@pytest.mark.parametrize("words", ["rooms", "rooms --json", "--help", "nonsense"])
+def test_a_closed_stdout_takes_what_is_printed_and_changes_no_exit_code(python, here, words, closed):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {closed}', *python, *words.split()],
+        stderr=subprocess.PIPE, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == (2 if words == "nonsense" else 0)
+    assert b"fault in worldloom" not in done.stderr
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-3", "x", ""])
+def test_no_width_of_a_terminal_makes_a_table_vanish(command, here, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    done = command("rooms")
+    assert done.exit_code == 0
+    assert "agen" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) >= 20
 
 
 def test_an_encoding_that_lacks_a_character_is_no_error(python, played):

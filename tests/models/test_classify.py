@@ -25,15 +25,25 @@ OVERFLOWS: list[tuple[int, object]] = [
     (400, openai_error("'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context "
                        "length is 4096 tokens and your request has 12 input tokens", type="BadRequestError", code=400)),
     (400, openai_error("The decoder prompt (length 9000) is longer than the maximum model length of 4096.")),
+    (400, openai_error("max_tokens must be at least 1, got -20.", type="BadRequestError", param="max_tokens")),
+    (400, openai_error("max_completion_tokens must be at least 1, got 0. (parameter=max_tokens, value=0)")),
+    (400, openai_error("Prompt length of 5016 is longer than the maximum model length of 4096.")),
     # llama-server, new and old
     (400, openai_error("request (6031 tokens) exceeds the available context size (4096 tokens), try increasing it",
                        code=400, type="exceed_context_size_error", n_prompt_tokens=6031, n_ctx=4096)),
     (500, openai_error("context size has been exceeded", code=500, type="server_error")),
+    (500, openai_error("Input prompt is too big compared to KV size. Please try increasing KV size.", code=500)),
+    (500, openai_error("input is too large to process. increase the physical batch size", code=500)),
+    (500, openai_error("could not find a KV slot for the batch (try reducing the size of the batch or increase the "
+                       "context)")),
     # SGLang
     (400, {"object": "error", "message": "The input (5000 tokens) is longer than the model's context length (4096 "
            "tokens).", "type": "BadRequestError", "code": 400}),
     (400, {"message": "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested "
            "a total of 5000 tokens"}),
+    (400, {"object": "error", "message": "Input length (11 tokens) exceeds the maximum allowed length (10 tokens)."}),
+    # TensorRT-LLM
+    (400, openai_error("Cannot process new request: Prompt length (5056) exceeds maximum sequence length (2048)")),
     # Ollama, LM Studio, TGI
     (400, openai_error("prompt too long; exceeded max context length by 12 tokens", type="invalid_request_error")),
     (500, {"error": "the input length exceeds the context length"}),
@@ -91,6 +101,8 @@ OTHERS: list[tuple[int | None, object, ModelErrorKind]] = [
                        "by adding a payment method at https://platform.openai.com/account/billing."), "rate_limited"),
     (400, openai_error("max_tokens is too large: 50000. This model supports at most 16384 completion tokens, whereas "
                        "you provided 50000."), "bad_request"),
+    (400, openai_error("max_tokens must be at least 10, got 3"), "bad_request"),
+    (422, {"error": "Input validation error: `max_new_tokens` must be strictly positive"}, "bad_request"),
     (400, openai_error("Invalid schema for response_format 'answer': 'additionalProperties' is due"), "bad_request"),
     (400, openai_error("Invalid 'seed': integer above maximum value 9223372036854775807"), "bad_request"),
     (400, openai_error("The model `x` does not support image input"), "bad_request"),

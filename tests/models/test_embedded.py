@@ -13,7 +13,7 @@ from worldloom.models.embedded import CONTEXT_TOKENS, EmbeddedModel, file_identi
 from worldloom.models.factory import open_model
 from worldloom.models.model import Message, Request, ToolSpec
 from worldloom.models.probe import Probe, probe
-from worldloom.models.spec import Limits, ModelSpec, Settings
+from worldloom.models.spec import EndpointLimits, ModelSpec, Settings
 from worldloom.models.weights import CATALOGUE, cache_folder, ensure, verify
 
 HI = Request((Message.of("user", "Say hello."),), max_tokens=3, temperature=0.0)
@@ -75,7 +75,7 @@ def test_it_serves_from_a_path_silently_and_leaves_no_thread_and_no_socket(
         folder = Path("/proc/self/task")
         return len(list(folder.iterdir())) if folder.exists() else threading.active_count()
 
-    spec = ModelSpec(f"embedded:{weights_file}", limits=Limits(concurrency=2))
+    spec = ModelSpec(f"embedded:{weights_file}", limits=EndpointLimits(concurrency=2))
 
     async def main() -> tuple[Probe, str, int]:
         model = open_model(spec, environ={})

@@ -11,7 +11,7 @@ from worldloom.models.factory import open_model
 from worldloom.models.gates import Gates
 from worldloom.models.model import Message, Request
 from worldloom.models.openai_client import OpenAIModel
-from worldloom.models.spec import Limits, ModelSpec, checked_base_url, settings_of, with_defaults
+from worldloom.models.spec import EndpointLimits, ModelSpec, checked_base_url, settings_of, with_defaults
 
 URL = "http://127.0.0.1:8000"
 KEYS = {"OPENAI_API_KEY": "openai-key", "WORLDLOOM_API_KEY": "own-key", "HOSTED_VLLM_API_KEY": "vllm-key"}
@@ -66,6 +66,45 @@ def test_a_key_goes_only_where_it_belongs(
     assert direct(model, base_url, environ).endpoint.key == key
 
 
+@pytest.mark.parametrize("around", ["{}\n", " {} ", "{}\r\n", "\t{}"])
+def test_what_a_file_or_a_paste_has_left_around_a_key_is_not_sent(around: str) -> None:
+    assert direct("m", URL, {"WORLDLOOM_API_KEY": around.format("own-key")}).endpoint.key == "own-key"
+    assert (
+        direct("hosted_vllm/m", URL, {"WORLDLOOM_API_KEY": "\n", "HOSTED_VLLM_API_KEY": "k"}).endpoint.key
+        == "k"
+    )
+
+
+@pytest.mark.parametrize(
+    "key", ["s3cret-☃", "s3cret\nkey", "s3cret\x00", "\ufeffs3cret", "s3cret\udcff", "s3crét"]
+)
+@pytest.mark.parametrize(
+    ("model", "base_url", "name"),
+    [
+        ("m", URL, "WORLDLOOM_API_KEY"),
+        ("hosted_vllm/m", URL, "HOSTED_VLLM_API_KEY"),
+        ("openai/m", None, "OPENAI_API_KEY"),
+        ("anthropic/m", None, "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_a_key_that_cannot_be_sent_is_refused_and_named_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, model: str, base_url: str | None, name: str, key: str
+) -> None:
+    monkeypatch.setattr("worldloom.models.gateway.require_provider", lambda provider, model: None)
+    with pytest.raises(UsageError) as caught:
+        open_model(ModelSpec(model, base_url), environ={name: key})
+    assert str(caught.value).startswith(f"{name} holds a character")
+    assert "s3cr" not in str(caught.value)
+
+
+def test_a_key_that_a_provider_would_get_with_its_line_break_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("worldloom.models.gateway.require_provider", lambda provider, model: None)
+    with pytest.raises(UsageError, match="ANTHROPIC_API_KEY begins or ends with a blank"):
+        open_model(ModelSpec("anthropic/m"), environ={"ANTHROPIC_API_KEY": "s3cret\n"})
+
+
 def test_openai_without_a_key_is_refused() -> None:
     with pytest.raises(UsageError, match="set OPENAI_API_KEY in the environment"):
         direct("openai/gpt")
@@ -104,7 +143,11 @@ def test_base_urls_come_to_one_spelling(url: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "url",
     ["", "127.0.0.1:8000", "ftp://a/v1", "http://", "http://user:secret99@host/v1", "http://secret99@host/v1",
-     "http://h/v1?key=secret99", "http://h/v1#secret99", "http://h:99999/v1", "http://[::1/v1?key=secret99"],
+     "http://h/v1?key=secret99", "http://h/v1#secret99", "http://h:99999/v1", "http://[::1/v1?key=secret99",
+     "http://☃/v1", "http://１２７.0.0.1/v1", "http://h/☃", "http://:80/v1", "http://h:x/v1", "http://h:0/v1",
+     "http://a b/v1", "http://h\x01ost/v1", "http://ho\tst/v1", "http://h/v\n1", "http://h/v\x7f1", "http://[zz]/v1",
+     "http://.../v1", "http://a..b/v1", "http://%zz/v1", "http://h\\@evil/v1", f"http://{'a' * 64}/v1", "http://",
+     f"http://{'a.' * 200}b/v1"],
 )  # fmt: skip
 def test_other_base_urls_are_refused_without_showing_what_may_be_a_key(url: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -135,8 +178,10 @@ def test_parameters_are_checked_by_name_and_range(parameters: dict[str, Any], sa
         open_model(ModelSpec("m", URL, parameters), environ={})
 
 
-@pytest.mark.parametrize("limits", [Limits(concurrency=0), Limits(concurrency=-1), Limits(timeout_s=0.0)])
-def test_limits_are_above_nothing(limits: Limits) -> None:
+@pytest.mark.parametrize(
+    "limits", [EndpointLimits(concurrency=0), EndpointLimits(concurrency=-1), EndpointLimits(timeout_s=0.0)]
+)
+def test_limits_are_above_nothing(limits: EndpointLimits) -> None:
     with pytest.raises(UsageError, match="allowed: a number above 0"):
         open_model(ModelSpec("m", URL, limits=limits), environ={})
 
@@ -154,7 +199,7 @@ def test_defaults_fill_only_what_a_request_leaves_open() -> None:
 def test_models_of_one_server_share_its_narrowest_limit(limits: tuple[int, int]) -> None:
     gates = Gates()
     first, second = (
-        open_model(ModelSpec("m", url, limits=Limits(concurrency=limit)), gates=gates, environ={})
+        open_model(ModelSpec("m", url, limits=EndpointLimits(concurrency=limit)), gates=gates, environ={})
         for url, limit in zip((URL, URL + "/v1/"), limits, strict=True)
     )
     assert first._gate is second._gate  # type: ignore[attr-defined]

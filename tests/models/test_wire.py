@@ -298,3 +298,10 @@ def test_strict_is_asked_where_openais_rules_allow_it(schema: dict[str, Json], s
 def test_an_answer_with_endless_tool_calls_is_no_answer() -> None:
     with pytest.raises(ModelError, match="100000 tool calls"):
         read(reply(None, "tool_calls", tool_calls=[call() for _ in range(100_000)]))
+
+
+@pytest.mark.parametrize("where", ["content", "reasoning_content", "refusal"])
+def test_an_answer_longer_than_any_model_writes_is_no_answer(where: str) -> None:
+    with pytest.raises(ModelError, match="more than 2,000,000 characters") as caught:
+        read(reply(**{"content": "hi", where: "x" * 2_000_001}))
+    assert caught.value.kind == "bad_reply"

@@ -34,6 +34,7 @@ class CommandLine(TyperGroup):
         debug = DEBUG in own
         if debug:
             words.remove(DEBUG)
+        _open_closed()
         for stream in (sys.stdout, sys.stderr):  # what an encoding lacks is spelt out and is no error
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -46,6 +47,13 @@ class CommandLine(TyperGroup):
         except Exception as error:  # noqa: BLE001 (the boundary: what nobody expected ends here as well)
             code = told(error, debug)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def make_context(self, *words: Any, **extra: Any) -> Any:
+        """Read the command line; help, which is printed here, may find a broken pipe as well."""
+        try:
+            return super().make_context(*words, **extra)
+        except BrokenPipeError:
+            raise typer.Exit(_unread()) from None
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; a broken pipe and Ctrl-C are handled here, before typer answers in its own way."""
@@ -91,6 +99,13 @@ def _put(*texts: str) -> None:
     with contextlib.suppress(BrokenPipeError):
         for text in texts:
             say(stderr(), text, wrap=False)
+
+
+def _open_closed() -> None:
+    """Let a stream that the caller has closed (`>&-`) take what is printed, and nobody's file take its number."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _unread() -> int:

@@ -1,7 +1,8 @@
 """Doctor: what is installed, served and reachable, and what to do about what is not.
 
 Each check says how things stand, and what to do next where something stands in the way. Nothing is changed, nothing
-is pulled; servers are asked what they list and nothing else.
+is pulled; servers are asked what they list, and for a model that they do not list. A model that the flags name is
+also tried: what it obeys, refuses or ignores.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from worldloom.core.errors import UsageError, WorldloomError
 from worldloom.core.project import FILE_NAME, Project, find_project
 from worldloom.core.registry import FOLDERS, Registry
 from worldloom.core.suite import library_suites
+from worldloom.models.capabilities import Capability, capabilities
 from worldloom.models.factory import open_model
 from worldloom.models.probe import Probe, probe
 from worldloom.models.spec import ModelSpec
@@ -180,25 +182,45 @@ async def _models(project: Project | None, model: str | None, base_url: str | No
     specs |= {
         purpose: model_of(entry, None, None) for purpose, entry in entries.items() if purpose != "agent"
     }
-    return [await _model(purpose, spec) for purpose, spec in specs.items()]
+    flagged = model is not None or base_url is not None
+    found: list[Check] = []
+    for purpose, spec in specs.items():
+        found += await _model(purpose, spec, tried=flagged and purpose == "agent")
+    return found
 
 
-async def _model(purpose: str, spec: ModelSpec) -> Check:
+async def _model(purpose: str, spec: ModelSpec, *, tried: bool) -> list[Check]:
     name, shown = f"model {purpose}", f"{spec.model} at {spec.base_url}" if spec.base_url else spec.model
     wanted = weights_of(spec.model)
     try:
         model = open_model(spec)
     except WorldloomError as error:
-        return Check(name, "bad", str(error), "mend the name, the base URL or the environment")
+        return [Check(name, "bad", str(error), "mend the name, the base URL or the environment")]
     try:
         if wanted is not None and kept(wanted, check=False).path is None:
-            return Check(name, "note", f"{shown}: its weights are pulled when it is first used")
+            return [Check(name, "note", f"{shown}: its weights are pulled when it is first used")]
         found = await probe(model)
+        checks = [_probed(name, shown, spec, found)]
+        if tried and found.reachable and found.problem is None:
+            checks += [_tried(purpose, ability) for ability in await capabilities(model)]
+        return checks
     except WorldloomError as error:
-        return Check(name, "bad", f"{shown}: {error}", _mend(spec))
+        return [Check(name, "bad", f"{shown}: {error}", _mend(spec))]
     finally:
         await model.aclose()
-    return _probed(name, shown, spec, found)
+
+
+def _tried(purpose: str, found: Capability) -> Check:
+    name, said = f"{purpose}: {found.name}", f"{found.state}: {found.said}"
+    if found.state == "obeyed":
+        return Check(name, "ok", said)
+    decisions = found.name == "json_schema" and found.state in ("ignored", "refused")
+    told = (
+        "decisions are asked for so: only a model that writes exact JSON by itself will do"
+        if decisions
+        else ""
+    )
+    return Check(name, "note", said, told)
 
 
 def _probed(name: str, shown: str, spec: ModelSpec, found: Probe) -> Check:
@@ -212,9 +234,8 @@ def _probed(name: str, shown: str, spec: ModelSpec, found: Probe) -> Check:
     served = ", ".join(found.served[:_NAMED]) + ("" if len(found.served) <= _NAMED else ", …")
     bare = spec.model.partition("/")[2]
     if spec.base_url and not {spec.model, bare} & set(found.served):
-        return Check(
-            name, "bad", f"{shown}: reachable, but serves {served or 'nothing'}", "mend the model's name"
-        )
+        told = "see that the name is what is meant"
+        return Check(name, "note", f"{shown}: reachable{takes}; not refused, but listed is {served}", told)
     return Check(name, "ok", f"{shown}: reachable{takes}")
 
 

@@ -20,6 +20,9 @@ from rich.text import Text
 PIPE_WIDTH = 120
 """Columns where there is no terminal that could say, as in the log of a CI job."""
 
+NARROWEST = 20
+"""Columns below which a table is of no use to anyone; a narrower terminal breaks the lines itself."""
+
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
@@ -42,9 +45,14 @@ def stderr() -> Screen:
 
 def _screen(*, stderr: bool) -> Screen:
     streams = (sys.stdin, sys.stdout, sys.stderr)
+    columns = os.environ.get("COLUMNS", "")
+    zero = columns.isdecimal() and int(columns) == 0  # rich would print nothing
     known = "COLUMNS" in os.environ or any(_is_terminal(stream) for stream in streams)
-    width = None if known else PIPE_WIDTH
-    return Screen(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+    width = None if known and not zero else PIPE_WIDTH
+    screen = Screen(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+    if screen.width < NARROWEST:
+        screen.width = NARROWEST
+    return screen
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

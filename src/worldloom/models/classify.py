@@ -26,7 +26,10 @@ _OVERFLOW = re.compile(
     r"|(?:tokens?|length) .{0,60}exceed\w* the (?:maximum|limit) .{0,30}(?:tokens|allowed|\d)"
     r"|total number of tokens in the prompt|reduce the length of the (?:messages|prompt|input)"
     r"|`?inputs`? (?:tokens \+|must have less than)|exceeded model token limit|token limit exceeded"
-    r"|range of input length|prompt exceeds|exceeds the length limit|input length .{0,60}exceed",
+    r"|range of input length|prompt exceeds|exceeds the length limit|input length .{0,60}exceed"
+    r"|max(?:_completion)?_tokens must be at least 1, got (?:-|0\b)"  # vLLM: what the prompt has left of its window
+    r"|prompt is too big compared to kv size|input is too large to process|find a kv slot for the batch"
+    r"|prompt length .{0,20}exceeds maximum",
     re.IGNORECASE | re.DOTALL,
 )
 _QUOTA = re.compile(

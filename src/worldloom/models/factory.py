@@ -72,7 +72,7 @@ def open_model(
         raise UsageError(
             f"model {model!r} needs the base URL of its server, e.g. --base-url http://127.0.0.1:8000/v1"
         )
-    return _gateway(provider, name, spec, settings, gates)
+    return _gateway(provider, name, spec, settings, gates, environ)
 
 
 def _embedded(name: str, spec: ModelSpec, settings: Settings, environ: Mapping[str, str]) -> Model:
@@ -96,12 +96,27 @@ def _endpoint(base_url: str, provider: str, environ: Mapping[str, str]) -> Endpo
     """The server with its key; OpenAI's key goes to OpenAI's hosts and nowhere else."""
     endpoint = Endpoint(base_url)
     if is_openai(endpoint.host):
-        key = environ.get("OPENAI_API_KEY")
-        if not key:
+        key = _key(environ, "OPENAI_API_KEY")
+        if key is None:
             raise UsageError(f"{base_url} needs a key: set OPENAI_API_KEY in the environment")
         return Endpoint(base_url, key)
     own = f"{provider.upper()}_API_KEY" if provider not in ("", "openai") else "WORLDLOOM_API_KEY"
-    return Endpoint(base_url, environ.get("WORLDLOOM_API_KEY") or environ.get(own) or endpoint.key)
+    return Endpoint(base_url, _key(environ, "WORLDLOOM_API_KEY", own) or endpoint.key)
+
+
+def _key(environ: Mapping[str, str], *names: str) -> str | None:
+    """The first key that is set, without what a file or a paste has left around it.
+
+    Raises:
+        UsageError: it cannot be sent; the text names the variable and shows nothing of the key.
+    """
+    for name in names:
+        key = environ.get(name, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError(f"{name} holds a character that no key has; allowed: printable ASCII")
+        if key:
+            return key
+    return None
 
 
 def _direct(name: str, endpoint: Endpoint, spec: ModelSpec, settings: Settings, gates: Gates) -> Model:
@@ -111,10 +126,15 @@ def _direct(name: str, endpoint: Endpoint, spec: ModelSpec, settings: Settings, 
     return OpenAIModel(name, endpoint, gate=gate, settings=settings)
 
 
-def _gateway(provider: str, name: str, spec: ModelSpec, settings: Settings, gates: Gates) -> Model:
+def _gateway(
+    provider: str, name: str, spec: ModelSpec, settings: Settings, gates: Gates, environ: Mapping[str, str]
+) -> Model:
     from worldloom.models import gateway  # noqa: PLC0415 (brings litellm: seconds)
 
     gateway.require_provider(provider, spec.model)
+    own = f"{provider.upper()}_API_KEY"  # litellm reads it itself, as it is
+    if (_key(environ, own) or "") != environ.get(own, ""):
+        raise UsageError(f"{own} begins or ends with a blank or a line break; set it without")
     gate = gates.gate(f"litellm:{provider}", spec.limits.concurrency or CONCURRENCY)
     return gateway.GatewayModel(provider, name, gate=gate, settings=settings)
 

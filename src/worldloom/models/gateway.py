@@ -15,10 +15,11 @@ from typing import Any
 
 from worldloom.core.canonical import Json
 from worldloom.core.errors import ModelError, ModelErrorKind, UsageError, nearest
+from worldloom.core.secrets import secrets_of
 from worldloom.models.classify import Refused, failure
 from worldloom.models.gates import Gate
+from worldloom.models.keys import redacted
 from worldloom.models.model import Completion, Request
-from worldloom.models.redact import redacted, secrets_in
 from worldloom.models.retry import Retry
 from worldloom.models.spec import Settings, with_defaults
 from worldloom.models.wire import completion_of, encode, response_format
@@ -104,7 +105,7 @@ class GatewayModel:
             failed = error
         except Exception as error:  # noqa: BLE001 (litellm lets anything through: KeyError, pydantic's, its own)
             failed = model_error(litellm, error)
-        raise redacted(failed, secrets_in(os.environ))
+        raise redacted(failed, secrets_of().values())
 
 
 def model_error(litellm: Any, error: Exception) -> ModelError:

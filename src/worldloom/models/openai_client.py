@@ -7,8 +7,6 @@ that opened it: each loop gets its own, and one whose loop is gone is never touc
 
 import asyncio
 import json
-import os
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,13 +16,15 @@ import openai
 
 from worldloom.core.canonical import Json
 from worldloom.core.errors import ModelError, nearest
+from worldloom.core.secrets import secrets_of
 from worldloom.models.classify import Refused, failure, printable
 from worldloom.models.gates import Gate
+from worldloom.models.keys import redacted
 from worldloom.models.model import Completion, Request
 from worldloom.models.probe import Served
-from worldloom.models.redact import redacted, secrets_in
 from worldloom.models.retry import Retry
 from worldloom.models.spec import Endpoint, Settings, is_openai, with_defaults
+from worldloom.models.transport import open_client
 from worldloom.models.wire import decode, encode, response_format
 
 _LISTING_TIMEOUT_S = 15.0
@@ -92,17 +92,19 @@ class OpenAIModel:
         return self._context
 
     async def served(self) -> tuple[Served, ...]:
-        """What `/v1/models` lists.
+        """What `/v1/models` lists: under `data`, or as a bare list; nothing, if it is neither.
 
         Raises:
-            ModelError: it cannot be asked.
+            ModelError: it cannot be asked, or does not answer in JSON.
         """
         raw = await self._send("GET", "/models", None, min(self.settings.timeout_s, _LISTING_TIMEOUT_S))
         try:
             listing = json.loads(raw)
-            return tuple(Served(str(item["id"]), _context_of(item)) for item in listing["data"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, RecursionError):
             raise ModelError("bad_reply", f"{self.endpoint.base_url}/models lists no models") from None
+        items = listing.get("data") if isinstance(listing, dict) else listing
+        named = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        return tuple(Served(str(item["id"]), _context_of(item)) for item in named if "id" in item)
 
     async def aclose(self) -> None:
         """Close the running loop's client; others are closed by their own loops."""
@@ -183,7 +185,7 @@ class OpenAIModel:
         )
 
     def _secrets(self) -> tuple[str, ...]:
-        return (self.endpoint.key, *secrets_in(os.environ))
+        return (self.endpoint.key, *secrets_of().values())
 
     def _client(self) -> openai.AsyncOpenAI:
         loop = asyncio.get_running_loop()
@@ -199,29 +201,11 @@ class OpenAIModel:
             api_key=self.endpoint.key,
             base_url=self.endpoint.base_url,
             max_retries=0,
-            http_client=httpx2.AsyncClient(
-                # The package keeps 100 connections alive; past that every call would open a new one.
-                limits=httpx2.Limits(max_connections=places, max_keepalive_connections=places),
-                timeout=httpx2.Timeout(None, connect=min(_CONNECT_TIMEOUT_S, self.settings.timeout_s)),
-                # A prompt goes where the person said, not to where a server or a proxy variable sends it.
-                follow_redirects=False,
-                trust_env=not _is_loopback(self.endpoint.host),
-                verify=_certificates(self.endpoint),
-            ),
+            http_client=open_client(self.endpoint, places, min(_CONNECT_TIMEOUT_S, self.settings.timeout_s)),
         )
         if not is_openai(self.endpoint.host):  # the package reads them from the environment, for any host
             client.organization = client.project = client.admin_api_key = None
         return client
-
-
-def _certificates(endpoint: Endpoint) -> ssl.SSLContext | bool:
-    """Whom to trust: as usual, and nobody where TLS cannot come up; reading all certificates takes 0.05 s and more."""
-    plain = endpoint.base_url.startswith("http:") and _is_loopback(endpoint.host)
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _context_of(item: Mapping[str, Any]) -> int | None:

@@ -1,10 +1,14 @@
-"""Looking at a model without asking it anything: is it there, what does it serve, how much does it take?"""
+"""Looking at a model before it is needed: is it there, what does it serve, how much does it take?
+
+A model that its server lists is asked nothing. A name that is not listed may be an alias, so it is tried with one
+word: a server that refuses it would refuse every call of a run.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from worldloom.core.errors import ModelError, UsageError
-from worldloom.models.model import Model
+from worldloom.models.model import Message, Model, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,9 @@ class Served:
 
 @runtime_checkable
 class Lists(Protocol):
-    """A model whose server can say what it serves."""
+    """A model whose server can say what it serves; `name` is what the server is asked for."""
+
+    name: str
 
     async def served(self) -> tuple[Served, ...]: ...
 
@@ -40,7 +46,10 @@ class Probe:
 
 
 async def probe(model: Model) -> Probe:
-    """Ask the server behind a model what it serves; an embedded model is started for it."""
+    """Ask the server behind a model what it serves, and for the model if it is not listed.
+
+    An embedded model is started for it.
+    """
     if not isinstance(model, Lists):
         return Probe(None, context_tokens=await model.context_length())
     try:
@@ -51,4 +60,11 @@ async def probe(model: Model) -> Probe:
         return Probe(error.kind not in ("unreachable", "timeout"), problem=str(error))
     except UsageError as error:
         return Probe(False, problem=str(error))
-    return Probe(True, tuple(item.name for item in served), await model.context_length())
+    names = tuple(item.name for item in served)
+    if names and model.name not in names:
+        try:
+            await model.complete(Request((Message.of("user", "Hi"),), max_tokens=1))
+        except ModelError as error:
+            if error.kind == "not_found":  # any other refusal says nothing of the name
+                return Probe(True, names, problem=str(error))
+    return Probe(True, names, await model.context_length())

@@ -18,6 +18,9 @@ from worldloom.models.model import Completion
 DEEPEST = 32
 """Levels of nesting in a decision."""
 
+LONGEST = 100_000
+"""Characters of a decision, about 25,000 tokens: no action needs more, and it goes into every later prompt."""
+
 _FENCED = re.compile(r"```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
 _LONGEST_INTEGER = 19
 
@@ -62,6 +65,8 @@ def parse_arguments(text: str) -> dict[str, Json]:
 def _object(text: str, what: str) -> dict[str, Json]:
     if not text:
         raise ReplyError(f"Your {what} is empty; answer with one JSON object.")
+    if len(text) > LONGEST:
+        raise ReplyError(f"Your {what} has {len(text):,} characters; at most {LONGEST:,} are allowed.")
     try:
         value, end = _DECODER.raw_decode(text)
     except RecursionError:

