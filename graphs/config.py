@@ -15,8 +15,10 @@ class GraphConfig:
     scenario: what is played.
     world: where; built from the scenario.
     agents: seat -> who.
+    judge: name of the model that judges what cannot be checked; None if there is none.
     """
 
     scenario: Scenario
     world: World[Any]
     agents: Mapping[str, Agent]
+    judge: str | None = None

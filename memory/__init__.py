@@ -1,1 +1,1 @@
-"""What is remembered: stores, retrieval, confidence, and when each thing became known."""
+"""What is remembered: empty so far."""

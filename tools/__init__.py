@@ -1,1 +1,1 @@
-"""What may be called: the tool protocol, sandbox and jobs, and the research methods as rooms of their own."""
+"""What may be called: empty so far."""

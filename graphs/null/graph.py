@@ -48,5 +48,5 @@ class NullScorer:
     def __init__(self, config: GraphConfig) -> None:
         self._config = config
 
-    def score(self, record: EpisodeRecord) -> list[Score]:
+    async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
         return [Score("ended", 1.0, 1, "share", "record")]

@@ -18,7 +18,7 @@ from worldloom.models.silent import SilentModel
 from worldloom.runs.ending import End
 from worldloom.runs.episode import Episode
 from worldloom.runs.fork import forked
-from worldloom.runs.ledger import Ledger
+from worldloom.runs.ledger import Ledger, Place
 from worldloom.runs.limits import Limits
 from worldloom.runs.program import EpisodeProgram, play
 
@@ -46,12 +46,12 @@ class MemorySink:
     blobs: dict[str, bytes] = field(default_factory=dict)
     intents: dict[bytes, str] = field(default_factory=dict)
 
-    def event(self, episode: int, event: Event) -> None:
+    def event(self, place: Place, event: Event) -> None:
         self.events.append(Event(event.key, event.type, event.data, self.blobs.__getitem__))
 
-    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None: ...
+    def telemetry(self, place: Place, key: bytes, type: str, data: bytes) -> None: ...
 
-    def intent(self, episode: int, key: bytes, request: str) -> None:
+    def intent(self, place: Place, key: bytes, request: str) -> None:
         self.intents[key] = request
 
     def blob(self, blob: Blob) -> None:
@@ -75,14 +75,14 @@ class Life:
 async def live(trial: Trial, past: Mapping[bytes, Event] | None = None) -> Life:
     """Play a trial, from its beginning or on from `past`."""
     sink = MemorySink()
-    ledger = Ledger(0, sink, dict(past or {}))
+    ledger = Ledger(sink=sink, recorded=dict(past or {}))
     end = await play(trial.program(), Episode(ledger, "trial", trial.seed, trial.models(), trial.limits))
     return Life(end, ledger.fingerprint(), [*(past or {}).values(), *sink.events])
 
 
 async def replay(trial: Trial, life: Life) -> str:
     """Play a life again with models that may not be asked; returns the fingerprint."""
-    ledger = Ledger(0, recorded=life.by_key(), may_grow=False)
+    ledger = Ledger(recorded=life.by_key(), may_grow=False)
     models = {name: SilentModel(model.id) for name, model in trial.models().items()}
     await play(trial.program(), Episode(ledger, "trial", trial.seed, models, trial.limits))
     return ledger.fingerprint()

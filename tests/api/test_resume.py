@@ -236,7 +236,8 @@ def test_a_row_that_is_gone_is_named(played, type):
 def test_a_row_too_many_is_named(played):
     folder, row, events = played
     extra = first(events, "stepped.1") + b"\x01\0\0\0\0\0\0\0\0"
-    change(folder, "INSERT INTO events (episode, key, type, data) VALUES (?, ?, 'x.1', x'7b7d')", row, extra)
+    columns = "(episode, scoring, key, type, data)"
+    change(folder, f"INSERT INTO events {columns} VALUES (?, '', ?, 'x.1', x'7b7d')", row, extra)
     assert named(folder, row) == "0:aaw/2:world/0#0/0"
 
 
@@ -291,3 +292,16 @@ def test_an_episode_that_is_not_the_planned_one_is_refused(played, column):
     change(folder, f"UPDATE episodes SET {column} = {column} + 7")
     with pytest.raises(UsageError, match="was planned with other digests"):
         problems(folder)
+
+
+def test_a_script_that_has_changed_or_gone_since_does_not_change_a_run(files, runs, tmp_path):
+    script = tmp_path / "script.yaml"
+    script.write_text("actions: [lamp.switch: {lit: false}]")
+    first = wl.run(files[:1], agent=f"scripted:{script}", runs_dir=runs)
+    script.write_text("actions: [lamp.look: {}]")
+    other = wl.run(files[:1], agent=f"scripted:{script}", runs_dir=runs)
+    assert first.episodes[-1].id != other.episodes[-1].id, "another script is another cast"
+    script.unlink()
+    for result in (first, other):
+        assert problems(result.folder) == []
+        assert wl.resume(result.folder).status == "completed"

@@ -225,3 +225,22 @@ def test_no_task_and_no_thread_outlives_a_run(files, runs, speaking):
     before = threading.active_count()
     wl.run(files, model="m", runs_dir=runs)
     assert threading.active_count() == before
+
+
+def test_the_cast_of_a_scenario_says_who_plays_unless_the_caller_does(files, runs, speaking):
+    for file in files:
+        file.write_text("cast: {agent: random}\n" + file.read_text())
+    assert wl.run(files, runs_dir=runs).episodes[-1].cast_name == "random"
+    assert wl.run(files, agent="llm", model="m", runs_dir=runs).episodes[-1].cast_name == "m"
+    files[0].write_text(files[0].read_text().replace("{agent: random}", "{agent: {agent: llm, model: n}}"))
+    assert wl.run(files[:1], runs_dir=runs).episodes[-1].cast_name == "n"
+    with pytest.raises(wl.UsageError, match=r"name different agents in `cast`: llm in .*, random in "):
+        wl.run(files, runs_dir=runs)
+
+
+def test_a_scenario_says_which_metrics_are_wanted(files, runs, speaking):
+    files[0].write_text("metrics: [NSS]\n" + files[0].read_text())
+    result = wl.run(files, model="m", runs_dir=runs)
+    names = {row.scenario: [score.name for score in result.scores[row.row]] for row in result.episodes}
+    assert names["lamp"] == ["NSS", "It is off.", "It was looked at first."]
+    assert names["door"] == ["SPR", "NSS", "explore", "It is locked."]

@@ -33,7 +33,7 @@ class Toy:
 class Ended:
     """Scores that an episode came to its end."""
 
-    def score(self, record):
+    async def score(self, record, ctx):
         return [Score("ended", 1.0, 1, "share", "record")]
 
 
@@ -72,14 +72,16 @@ class Desk:
                 asyncio.run(self.executor.run(planned))
             return self.store.episodes()
 
-    def replay(self, *plays: Play, models=None, limits: Limits = Limits(), mend=unchanged) -> None:
+    def replay(
+        self, *plays: Play, models=None, limits: Limits = Limits(), mend=unchanged, scorer=None
+    ) -> None:
         """Play all ended episodes again from the record alone; each must be reproduced."""
 
         async def run() -> None:
             for row in self.store.episodes():
                 if row.status in ("ended", "cancelled"):
                     silent = {name: SilentModel(model.id) for name, model in (models or {}).items()}
-                    planned = Planned(row, Toy(plays[row.row]), Ended(), limits)
+                    planned = Planned(row, Toy(plays[row.row]), scorer or Ended(), limits)
                     scores = self.store.scores().get(row.row, ())
                     assert await replay_episode(self.store, planned, scores, silent, mend) is None
 

@@ -302,7 +302,7 @@ def test_a_fault_whose_text_no_file_can_hold_does_not_stop_the_run(desk):
 
 def test_a_scorer_with_a_bug_costs_its_episode_the_scores_and_no_other_anything(desk):
     class Broken:
-        def score(self, record):
+        async def score(self, record, ctx):
             raise ZeroDivisionError("no criteria")
 
     async def play(ctx):

@@ -24,7 +24,7 @@ def rows_of(ledger: Ledger) -> dict[bytes, Event]:
 
 def test_what_is_absent_is_appended_once():
     sink = MemorySink()
-    ledger = Ledger(0, sink)
+    ledger = Ledger((0, ""), sink)
     ledger.record(B, "x.1", {"n": 2})
     ledger.record(A, "x.1", {"n": 1})
     assert [event.key for event in sink.events] == [B, A], "the sink hears in order of arrival"
@@ -35,7 +35,7 @@ def test_what_is_present_and_equal_is_not_written_again():
     past = Ledger()
     past.record(A, "x.1", {"n": 1, "m": [0.1]})
     sink = MemorySink()
-    ledger = Ledger(0, sink, rows_of(past))
+    ledger = Ledger((0, ""), sink, rows_of(past))
     ledger.record(A, "x.1", {"m": [0.1], "n": 1})
     assert sink.events == []
     assert ledger.fingerprint() == past.fingerprint()
@@ -47,7 +47,7 @@ def test_what_is_present_and_different_diverges_and_names_both(type, body, may_g
     past = Ledger()
     past.record(A, "x.1", {"n": 1})
     with pytest.raises(Divergence) as found:
-        Ledger(0, None, rows_of(past), may_grow=may_grow).record(A, type, body)
+        Ledger((0, ""), None, rows_of(past), may_grow=may_grow).record(A, type, body)
     assert found.value.key == "0"
     assert found.value.recorded == 'x.1 {"n":1}'
     assert found.value.found is not None
@@ -94,18 +94,18 @@ def test_neighbouring_fields_cannot_be_shifted_into_one_another():
 def test_telemetry_is_outside_the_fingerprint_and_silent_in_a_replay():
     sink, noted = MemorySink(), []
     sink.telemetry = lambda *row: noted.append(row)
-    ledger = Ledger(3, sink)
+    ledger = Ledger((3, ""), sink)
     before = ledger.fingerprint()
     ledger.note(A, "model.1", {"latency_s": 0.5})
-    assert noted == [(3, A, "model.1", b'{"latency_s":0.5}')]
+    assert noted == [((3, ""), A, "model.1", b'{"latency_s":0.5}')]
     assert ledger.fingerprint() == before
-    Ledger(3, sink, may_grow=False).note(A, "model.1", {})
+    Ledger((3, ""), sink, may_grow=False).note(A, "model.1", {})
     assert len(noted) == 1
 
 
 def test_a_large_body_is_a_blob_on_disk_and_whole_to_its_reader():
     sink = MemorySink()
-    Ledger(0, sink).record(A, "x.1", {"text": "ä" * 5000})
+    Ledger((0, ""), sink).record(A, "x.1", {"text": "ä" * 5000})
     (event,) = sink.events
     assert len(event.data) < 200
     assert event.body == {"text": "ä" * 5000}
@@ -115,7 +115,7 @@ def test_a_large_body_is_a_blob_on_disk_and_whole_to_its_reader():
 @pytest.mark.parametrize("body", [{"n": np.int64(1)}, {"n": float("nan")}, {"t": ("a",)}, {"s": "\ud800"}])
 def test_what_cannot_be_recorded_is_refused_and_leaves_nothing_behind(body):
     sink = MemorySink()
-    ledger = Ledger(0, sink)
+    ledger = Ledger((0, ""), sink)
     with pytest.raises(RecordError, match=r"\$\."):
         ledger.record(A, "x.1", body)
     assert sink.events == []
@@ -127,7 +127,7 @@ def life(program, recorded, *, may_grow):
         async def run(self, ctx: Context) -> End:
             return await program(ctx) or End("finished")
 
-    ledger = Ledger(0, None, recorded, may_grow=may_grow)
+    ledger = Ledger((0, ""), None, recorded, may_grow=may_grow)
     asyncio.run(play(Program(), Episode(ledger)))
     return ledger
 

@@ -179,7 +179,9 @@ def test_an_episode_that_is_reopened_loses_its_end_and_its_scores_and_nothing_el
 
     desk.play(play, models={"agent": echo()})
     with desk.store.writing() as writer:
-        reopen(writer, 0, [key for key, event in desk.store.events(0).items() if event.type == "ended.1"])
+        reopen(
+            writer, 0, [("", key) for key, event in desk.store.events(0).items() if event.type == "ended.1"]
+        )
     (row,) = desk.store.episodes()
     assert (row.status, row.reason, row.fault, row.fingerprint) == ("planned", None, None, None)
     assert [event.type for event in desk.store.events(0).values()] == ["model.1"]
@@ -211,7 +213,7 @@ def test_a_missing_manifest_is_named(store):
 )
 def test_an_event_of_another_type_than_was_written_is_named(store, column, value):
     with store.writing() as writer:
-        writer.event(0, Event(b"key", "decided.1", b"{}"))
+        writer.event((0, ""), Event(b"key", "decided.1", b"{}"))
     damage(store, f"UPDATE events SET {column} = ?", value)
     for read in (store.events, store.arrivals):
         with pytest.raises(RecordError, match=r"run\.sqlite is damaged: the event under key"):

@@ -19,11 +19,11 @@ def test_later_rows_may_change_earlier_ones_of_the_same_batch(desk):
     """Rows of one table are never moved past statements that name them."""
     desk.create(2)
     with contextlib.closing(desk.store), desk.store.writing() as writer:
-        writer.event(0, Event(b"a", "x.1", b"{}"))
+        writer.event((0, ""), Event(b"a", "x.1", b"{}"))
         put_episode(writer, 0, status="running")
         put_episode(writer, 0, status="ended", reason="finished")
         writer.put("DELETE FROM events WHERE episode = ? AND key = ?", (0, b"a"))
-        writer.event(0, Event(b"a", "x.1", b'{"n":2}'))
+        writer.event((0, ""), Event(b"a", "x.1", b'{"n":2}'))
         put_episode(writer, 1, status="ended", reason="finished")
         put_episode(writer, 1, status="running")
     with contextlib.closing(desk.store):
@@ -36,7 +36,7 @@ def test_what_is_durable_is_on_disk_when_the_wait_is_over(desk):
 
     async def run(writer, reader):
         for n in range(5):
-            writer.event(0, Event(bytes([n]), "x.1", b"{}"))
+            writer.event((0, ""), Event(bytes([n]), "x.1", b"{}"))
             await writer.durable()
             assert reader.execute("SELECT count(*) FROM events").fetchone() == (n + 1,)
 
@@ -50,7 +50,7 @@ def test_many_waiters_and_no_waiter_left_behind(desk):
     async def run(writer):
         async with asyncio.TaskGroup() as group:
             for n in range(200):
-                writer.event(0, Event(n.to_bytes(2, "big"), "x.1", b"{}"))
+                writer.event((0, ""), Event(n.to_bytes(2, "big"), "x.1", b"{}"))
                 group.create_task(writer.durable())
 
     with desk.store.writing() as writer:
@@ -165,11 +165,11 @@ def test_an_error_of_the_caller_is_not_buried_under_one_of_the_writer(desk):
     desk.create(1)
     break_after(desk.store, 0)
     with pytest.raises(KeyError) as told, desk.store.writing() as writer:
-        writer.event(0, Event(b"a", "x.1", b"{}"))
+        writer.event((0, ""), Event(b"a", "x.1", b"{}"))
         raise KeyError("mine")
     assert told.value.__context__ is None
     with pytest.raises(RecordError), desk.store.writing() as writer:
-        writer.event(0, Event(b"a", "x.1", b"{}"))
+        writer.event((0, ""), Event(b"a", "x.1", b"{}"))
 
 
 def test_waiting_for_a_failed_write_raises_and_does_not_hang(desk):
@@ -178,7 +178,7 @@ def test_waiting_for_a_failed_write_raises_and_does_not_hang(desk):
 
     async def run(writer):
         writer.blob(Blob(b"x", "text/plain"))
-        writer.event(0, Event(b"a", "x.1", b"{}"))
+        writer.event((0, ""), Event(b"a", "x.1", b"{}"))
         with pytest.raises(RecordError):
             await writer.durable()
         with pytest.raises(RecordError):

@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
 from worldloom.api import playing
-from worldloom.api.cast import CastSpec, cast_of, is_small, model_of
+from worldloom.api.cast import CastSpec, WorldSpec, called, cast_of, is_small, model_of, seat_of, world_of
 from worldloom.api.planning import Plan, config_of, refuse_secrets
 from worldloom.api.result import RunResult
 from worldloom.core import scenario as scenarios_module
 from worldloom.core.arguments import PathLike, path_of, paths_of, whole
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project, find_project
-from worldloom.core.registry import Registry
-from worldloom.core.scenario import Scenario
+from worldloom.core.registry import RULES, Registry
+from worldloom.core.scenario import Scenario, Seat
 from worldloom.core.suite import library_suite, load_scenarios
 from worldloom.graphs.config import GraphConfig
 from worldloom.runs.limits import Limits
@@ -57,13 +57,18 @@ def plan(
     paths: PathLike | Sequence[PathLike] = (),
     *,
     suite: str | None = None,
-    agent: str = "llm",
+    agent: str | None = None,
     model: str | None = None,
     base_url: str | None = None,
     epochs: int = 1,
     seed: int = 0,
     max_steps: int | None = None,
     limits: Limits | None = None,
+    world: str = RULES,
+    world_model: str | None = None,
+    world_base_url: str | None = None,
+    judge: str | None = None,
+    judge_base_url: str | None = None,
     project: Project | None = None,
     registry: Registry | None = None,
 ) -> Plan:
@@ -78,20 +83,32 @@ def plan(
         suite = STARTER
     found = load_scenarios(files if suite is None else library_suite(suite), registry)
     refuse_secrets(found)
-    entry = project.models.get("agent") if project else None
-    contestant = cast_of(agent, model_of(entry, model, base_url))
+    entries = project.models if project else {}
+    seat = seat_of(found) if agent is None else Seat(agent=agent)
+    player = model_of(entries.get("agent"), seat.model if model is None else model, base_url)
+    contestant = cast_of(seat.agent, player, registry)
+    simulator = model_of(entries.get("world"), world_model, world_base_url)
     short = suite == STARTER or any(is_small(spec) for spec in contestant.models.values())
     limits = limits or Limits(steps=SHORT_STEPS if short else Limits().steps)
     if max_steps is not None:
         limits = replace(limits, steps=whole("max_steps", max_steps, 1))
-    return Plan(found, contestant, epochs, seed, limits, suite or ", ".join(str(path) for path in files))
+    return Plan(
+        found,
+        contestant,
+        epochs,
+        seed,
+        limits,
+        suite or ", ".join(str(path) for path in files),
+        world_of(world, simulator, [one.kind for one in found], registry),
+        model_of(entries.get("judge"), judge, judge_base_url) if judge or "judge" in entries else None,
+    )
 
 
 def run(
     paths: PathLike | Sequence[PathLike] = (),
     *,
     suite: str | None = None,
-    agent: str = "llm",
+    agent: str | None = None,
     model: str | None = None,
     base_url: str | None = None,
     epochs: int = 1,
@@ -99,6 +116,11 @@ def run(
     concurrency: int = 8,
     max_steps: int | None = None,
     limits: Limits | None = None,
+    world: str = RULES,
+    world_model: str | None = None,
+    world_base_url: str | None = None,
+    judge: str | None = None,
+    judge_base_url: str | None = None,
     runs_dir: PathLike | None = None,
 ) -> RunResult:
     """Play scenarios and record what happened.
@@ -106,13 +128,19 @@ def run(
     Args:
         paths: scenario files, folders of them, or suite files; none for the suite `starter`.
         suite: a suite of the library, by name, instead of paths.
-        agent: name of an agent's room, with an argument after a colon where it takes one.
+        agent: name of an agent's room, with an argument after a colon where it takes one; without one, that of the
+            scenarios' `cast`, else `llm`.
         model: model string of the agent `llm`; without one, that of `worldloom.yaml`, else `embedded`.
         base_url: root of the OpenAI-compatible server that serves it.
         epochs: how often each scenario is played; epoch e has seed `seed + e`.
         concurrency: episodes at a time.
         max_steps: limit on the actions of an episode.
         limits: further limits; a scenario's own are stricter where both say something.
+        world: what simulates the worlds: `rules`, `model`, or `replay:FILE`.
+        world_model: model string of the world `model`; without one, that of `worldloom.yaml`, else `embedded`.
+        world_base_url: as `base_url`, for the world's model.
+        judge: model string of the judge of what cannot be checked; without one, that of `worldloom.yaml`, else nobody.
+        judge_base_url: as `base_url`, for the judge.
         runs_dir: folder for the record; default `runs`.
 
     Raises:
@@ -123,7 +151,8 @@ def run(
     registry = Registry.discover(project)
     wanted = plan(
         paths, suite=suite, agent=agent, model=model, base_url=base_url, epochs=epochs, seed=seed,
-        max_steps=max_steps, limits=limits, project=project, registry=registry,
+        max_steps=max_steps, limits=limits, world=world, world_model=world_model, world_base_url=world_base_url,
+        judge=judge, judge_base_url=judge_base_url, project=project, registry=registry,
     )  # fmt: skip
     place = path_of(runs_dir) if runs_dir is not None else runs_folder(project)
     return _in_new_loop(playing.start(wanted, registry, runs_dir=place, concurrency=concurrency))
@@ -154,12 +183,11 @@ def build_graph(name: str, scenario: Scenario | PathLike, agent: str | Agent = "
     registry = Registry.discover(find_project(Path.cwd()))
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario, registry=registry)
-    factory: Any = registry.get("graph", name).load()
+    factory = called(registry.get("graph", name).load())
     if isinstance(agent, str):
         who, _, argument = agent.partition(":")
         return factory(config_of(scenario, CastSpec(who, argument), registry))
-    world: Any = registry.world_of(scenario.kind).load()
-    return factory(GraphConfig(scenario, world(scenario), {"agent": agent}))
+    return factory(GraphConfig(scenario, WorldSpec().build(scenario, registry), {"agent": agent}))
 
 
 def runs_folder(project: Project | None) -> Path:

@@ -1,18 +1,21 @@
 """Cast: who plays and on which models, by name, and as what a run's manifest says of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
 from worldloom.agents.agent import Agent, AgentConfig
 from worldloom.core.canonical import Json, digest
-from worldloom.core.errors import RecordError, UsageError
+from worldloom.core.errors import UsageError
 from worldloom.core.project import ModelEntry
-from worldloom.core.registry import Registry
-from worldloom.core.scenario import Scenario
-from worldloom.models.spec import Limits, ModelSpec
+from worldloom.core.registry import RULES, Registry
+from worldloom.core.scenario import Scenario, Seat
+from worldloom.models.spec import EndpointLimits, ModelSpec
+from worldloom.worlds.world import World
 
+WORLD = "world"
+"""Name under which `ctx.model` knows the model that simulates the world."""
 SHORT_ANSWERS: Mapping[str, Json] = {"max_tokens": 64, "thought_characters": 60}
 """Options of the llm agent on the small embedded model, which would never finish or stop at once."""
 
@@ -52,25 +55,17 @@ class CastSpec:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "CastSpec":
-        """The cast that a manifest names.
-
-        Raises:
-            RecordError: the manifest is damaged.
-        """
-        try:
-            models = {name: model_from_json(spec) for name, spec in value["models"].items()}
-            return CastSpec(value["agent"], value["argument"], value["options"], models, value["reference"])
-        except (KeyError, TypeError, AttributeError) as damage:
-            raise RecordError(f"the cast in the manifest is damaged: {damage!r}") from damage
+        """The cast that a manifest names."""
+        models = {name: model_from_json(spec) for name, spec in value["models"].items()}
+        return CastSpec(value["agent"], value["argument"], value["options"], models, value["reference"])
 
     @cached_property
     def identity(self) -> str:
         """Digest of everything that makes the cast play as it does; hosts and limits are no part of it."""
         shown = self.to_json()
-        shown["models"] = {
-            name: {"model": spec.model, "parameters": dict(spec.parameters)}
-            for name, spec in self.models.items()
-        }
+        shown["models"] = _parameters(self.models)
+        if self.options:  # what the argument stands for; the name of a file says nothing of its content
+            shown["argument"] = ""
         return digest(shown)
 
     def build(self, scenario: Scenario, registry: Registry) -> Agent:
@@ -79,10 +74,74 @@ class CastSpec:
         Raises:
             UsageError: there is no such agent, or it cannot play this scenario.
         """
-        factory = registry.get("agent", self.agent).load()
-        if not callable(factory):
-            raise UsageError(f"the room of agent {self.agent!r} names a factory that cannot be called")
+        factory = called(registry.get("agent", self.agent).load())
         return cast(Agent, factory(AgentConfig(scenario, self.argument, self.options)))
+
+
+@dataclass(frozen=True)
+class WorldSpec:
+    """What simulates the world.
+
+    Attributes:
+        engine: `rules`, or another engine of the world's room.
+        argument: what followed the name after a colon.
+        options: what the argument stands for.
+        models: name -> model, as `ctx.model` will know it; empty if it needs none.
+    """
+
+    engine: str = RULES
+    argument: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    models: Mapping[str, ModelSpec] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "engine": self.engine,
+            "argument": self.argument,
+            "options": dict(self.options),
+            "models": {name: model_to_json(spec) for name, spec in self.models.items()},
+        }
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> "WorldSpec":
+        """The world that a manifest names."""
+        models = {name: model_from_json(spec) for name, spec in value["models"].items()}
+        return WorldSpec(value["engine"], value["argument"], value["options"], models)
+
+    @cached_property
+    def identity(self) -> dict[str, Json]:
+        """What makes the world answer as it does, as part of an episode's id; nothing for the rules."""
+        if self.engine == RULES:
+            return {}
+        models = _parameters(self.models)
+        return {"world": {"engine": self.engine, "options": dict(self.options), "models": models}}
+
+    def build(self, scenario: Scenario, registry: Registry) -> World[Any]:
+        """The world of one scenario.
+
+        Raises:
+            UsageError: there is no such engine, or it cannot simulate this scenario.
+        """
+        room = registry.world_of(scenario.kind)
+        if self.engine == RULES:
+            return cast(World[Any], called(room.load())(scenario))
+        return cast(World[Any], called(room.load_engine(self.engine))(scenario, self.options))
+
+
+def called(factory: object) -> Callable[..., Any]:
+    """A factory that a room names.
+
+    Raises:
+        UsageError: it cannot be called.
+    """
+    if not callable(factory):
+        raise UsageError(f"a room names {factory!r}, which cannot be called")
+    return factory
+
+
+def _parameters(models: Mapping[str, ModelSpec]) -> dict[str, Json]:
+    """What of models makes them answer as they do; hosts and limits are no part of it."""
+    return {name: {"model": spec.model, "parameters": dict(spec.parameters)} for name, spec in models.items()}
 
 
 def model_to_json(spec: ModelSpec) -> dict[str, Json]:
@@ -97,7 +156,9 @@ def model_to_json(spec: ModelSpec) -> dict[str, Json]:
 
 def model_from_json(value: Mapping[str, Any]) -> ModelSpec:
     """The model that a manifest names."""
-    return ModelSpec(value["model"], value["base_url"], value["parameters"], Limits(**value["limits"]))
+    return ModelSpec(
+        value["model"], value["base_url"], value["parameters"], EndpointLimits(**value["limits"])
+    )
 
 
 def model_of(entry: ModelEntry | None, model: str | None, base_url: str | None) -> ModelSpec:
@@ -110,16 +171,53 @@ def model_of(entry: ModelEntry | None, model: str | None, base_url: str | None) 
         raise UsageError("the model's name is empty; allowed: a model string, e.g. hosted_vllm/NAME")
     if entry is None or (model is not None and model != entry.model):
         return ModelSpec("embedded" if model is None else model, base_url)
-    limits = Limits(concurrency=entry.limits.concurrency)
+    limits = EndpointLimits(entry.limits.concurrency, entry.limits.timeout_s)
     return ModelSpec(entry.model, base_url or entry.base_url, entry.parameters, limits)
 
 
-def cast_of(agent: str, model: ModelSpec) -> CastSpec:
-    """The contestant that `--agent NAME[:ARGUMENT]` and `--model` name; only `llm` talks to a model."""
+def cast_of(agent: str, model: ModelSpec, registry: Registry) -> CastSpec:
+    """The contestant that `--agent NAME[:ARGUMENT]` and `--model` name; only `llm` talks to a model.
+
+    Raises:
+        UsageError: there is no such agent, or its argument cannot be used.
+    """
     name, _, argument = agent.partition(":")
-    if name != "llm":
-        return CastSpec(name, argument)
-    return CastSpec(name, argument, SHORT_ANSWERS if is_small(model) else {}, {"agent": model})
+    if name == "llm":
+        return CastSpec(name, argument, SHORT_ANSWERS if is_small(model) else {}, {"agent": model})
+    room = registry.get("agent", name)
+    options = called(room.load("options"))(argument) if room.options else {}
+    return CastSpec(name, argument, options)
+
+
+def seat_of(scenarios: Iterable[Scenario]) -> Seat:
+    """The agent that the `cast` of scenarios names for the seat `agent`; `llm` if none does.
+
+    Raises:
+        UsageError: they name different ones.
+    """
+    seats = {one.cast["agent"]: one for one in scenarios if "agent" in one.cast}
+    if len(seats) > 1:
+        named = ", ".join(f"{seat.agent} in {one.file}" for seat, one in seats.items())
+        raise UsageError(
+            f"these scenarios name different agents in `cast`: {named}\n  allowed: --agent, for all"
+        )
+    return next(iter(seats), Seat(agent="llm"))
+
+
+def world_of(engine: str, model: ModelSpec, kinds: Iterable[str], registry: Registry) -> WorldSpec:
+    """The world that `--world NAME[:ARGUMENT]` and `--world-model` name; only `model` talks to a model.
+
+    Raises:
+        UsageError: a kind has no such engine, or the argument cannot be used.
+    """
+    name, _, argument = engine.partition(":")
+    options: Mapping[str, Json] = {}
+    for kind in sorted(set(kinds)) if name != RULES else ():
+        room = registry.world_of(kind)
+        room.load_engine(name)
+        if room.options:
+            options = called(room.load("options"))(name, argument)
+    return WorldSpec(name, argument, options, {WORLD: model} if name == "model" else {})
 
 
 def is_small(model: ModelSpec) -> bool:

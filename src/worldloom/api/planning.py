@@ -3,23 +3,27 @@
 The same manifest gives the same plan, so `resume` and `replay` start from what the record holds and from nothing else.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from worldloom.api.cast import CastSpec, references
-from worldloom.core.canonical import digest
+from worldloom.api.cast import CastSpec, WorldSpec, called, model_from_json, model_to_json, references
+from worldloom.core.canonical import Json, digest
 from worldloom.core.content import Blob
-from worldloom.core.errors import DocumentError, Problem, RecordError, UsageError
+from worldloom.core.errors import DocumentError, Problem, UsageError
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, parse_scenario
+from worldloom.core.secrets import secrets_of
 from worldloom.graphs.config import GraphConfig
+from worldloom.models.spec import ModelSpec
 from worldloom.runs.executor import Planned
 from worldloom.runs.limits import Limits
 from worldloom.runs.program import EpisodeProgram
-from worldloom.runs.redact import secrets_of
-from worldloom.runs.scorer import Scorer
+from worldloom.runs.scorer import Chosen, Scorer
 from worldloom.runs.store import EpisodeRow, RunStore
+
+JUDGE = "judge"
+"""Name under which `ctx.model` knows the judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Plan:
         seed: seed of the first epoch; epoch e has seed + e.
         limits: of each episode; a scenario's own `limits` are stricter where both say something.
         title: what is run, for people.
+        world: what simulates the worlds.
+        judge: who judges criteria that cannot be checked; None leaves them unscored.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -41,6 +47,14 @@ class Plan:
     seed: int
     limits: Limits
     title: str
+    world: WorldSpec = WorldSpec()
+    judge: ModelSpec | None = None
+
+    @property
+    def models(self) -> dict[str, ModelSpec]:
+        """name -> model of all that the run asks, as `ctx.model` knows them."""
+        judge = {} if self.judge is None else {JUDGE: self.judge}
+        return {**self.contestant.models, **self.world.models, **judge}
 
     def manifest(self) -> dict[str, Any]:
         """Everything the run can be built from again, but the text of the scenarios, which are blobs."""
@@ -54,6 +68,8 @@ class Plan:
             "epochs": self.epochs,
             "seed": self.seed,
             "limits": asdict(self.limits),
+            "world": self.world.to_json(),
+            "judge": None if self.judge is None else model_to_json(self.judge),
         }
 
     def entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
@@ -62,16 +78,23 @@ class Plan:
         for scenario in self.scenarios:
             for reference in references(scenario):
                 if reference.agent != self.contestant.agent:
-                    yield _row(row, scenario, reference, self.seed, 0), scenario, reference
+                    yield self._row(row, scenario, reference, 0), scenario, reference
                     row += 1
         for epoch in range(self.epochs):
             for scenario in self.scenarios:
-                yield (
-                    _row(row, scenario, self.contestant, self.seed + epoch, epoch),
-                    scenario,
-                    self.contestant,
-                )
+                yield self._row(row, scenario, self.contestant, epoch), scenario, self.contestant
                 row += 1
+
+    def _row(self, row: int, scenario: Scenario, who: CastSpec, epoch: int) -> EpisodeRow:
+        seed = self.seed + epoch
+        parts: dict[str, Json] = {
+            "scenario": scenario.digest,
+            "cast": who.identity,
+            "seed": seed,
+            "epoch": epoch,
+        }
+        identity = digest({**parts, **self.world.identity})
+        return EpisodeRow(row, identity, scenario.id, scenario.category or "", who.name, seed, epoch)
 
 
 def text_of(scenario: Scenario) -> Blob:
@@ -103,39 +126,50 @@ def plan_of(store: RunStore, registry: Registry) -> Plan:
         RecordError: the manifest is damaged.
         UsageError: a scenario reads differently now: the code that reads it has changed.
     """
-    scenarios = [_stored(store, one, registry) for one in store.manifest("scenarios", list)]
+    stored = store.read_manifest("scenarios", lambda entries: [_Stored(**one) for one in entries])
     return Plan(
-        tuple(scenarios),
-        CastSpec.from_json(store.manifest("contestant", dict)),
+        tuple(_scenario(store, one, registry) for one in stored),
+        contestant_of(store),
         store.manifest("epochs", int),
         store.manifest("seed", int),
         limits_of(store),
         store.manifest("title", str),
+        store.read_manifest("world", WorldSpec.from_json),
+        judge_of(store),
     )
 
 
+def contestant_of(store: RunStore) -> CastSpec:
+    """Who is evaluated in a stored run."""
+    return store.read_manifest("contestant", CastSpec.from_json)
+
+
 def limits_of(store: RunStore) -> Limits:
-    """The limits of a stored run.
-
-    Raises:
-        RecordError: the manifest is damaged.
-    """
-    try:
-        return Limits(**store.manifest("limits", dict))
-    except (TypeError, UsageError) as damage:
-        raise RecordError(f"{store.path} is damaged: the limits in its manifest: {damage}") from damage
+    """The limits of a stored run."""
+    return store.read_manifest("limits", lambda limits: Limits(**limits))
 
 
-def _stored(store: RunStore, entry: Mapping[str, Any], registry: Registry) -> Scenario:
-    try:
-        digest_then, text, file = entry["digest"], store.blob(entry["text"]["sha256"]), entry["file"]
-    except (KeyError, TypeError) as damage:
-        raise RecordError(f"{store.path} is damaged: the scenarios in its manifest: {damage!r}") from damage
-    scenario = parse_scenario(text, file, registry)
-    if scenario.digest != digest_then:
+def judge_of(store: RunStore) -> ModelSpec | None:
+    """The judge of a stored run."""
+    return store.read_manifest("judge", lambda judge: None if judge is None else model_from_json(judge))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A scenario as a manifest names it."""
+
+    id: str
+    digest: str
+    file: str
+    text: Mapping[str, Any]
+
+
+def _scenario(store: RunStore, stored: _Stored, registry: Registry) -> Scenario:
+    scenario = parse_scenario(store.blob(stored.text["sha256"]), stored.file, registry)
+    if scenario.digest != stored.digest:
         raise UsageError(
-            f"{store.folder}: the stored scenario {scenario.id!r} now has digest {scenario.digest[:16]}…, "
-            f"the run was made with {digest_then[:16]}…"
+            f"{store.folder}: the stored scenario {stored.id!r} now has digest {scenario.digest[:16]}…, "
+            f"the run was made with {stored.digest[:16]}…"
         )
     return scenario
 
@@ -166,37 +200,46 @@ class Builder:
                 raise UsageError(
                     f"episode {row.row} ({row.scenario}, {row.cast_name}) was planned with other digests than now"
                 )
-            program, scorer = self.build(scenario, who)
+            program, scorer = self._build(scenario, who)
             # A floor and a ceiling that the run's limits cut short would be neither.
             limits = Limits() if who.reference else limits_for(scenario, self._plan.limits)
             yield Planned(row, program, scorer, limits)
 
-    def build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
-        """Program and scorer of one scenario with one cast."""
+    def _build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
         place = (scenario.digest, who.identity)
         if place not in self._built:
-            self._built[place] = build_program(scenario, who, self._registry)
+            judge = None if self._plan.judge is None else JUDGE
+            config = config_of(scenario, who, self._registry, self._plan.world, judge)
+            self._built[place] = build_program(config, self._registry)
         return self._built[place]
 
 
-def config_of(scenario: Scenario, who: CastSpec, registry: Registry) -> GraphConfig:
+def config_of(
+    scenario: Scenario,
+    who: CastSpec,
+    registry: Registry,
+    world: WorldSpec = WorldSpec(),
+    judge: str | None = None,
+) -> GraphConfig:
     """A scenario, its world and its agent, ready for a graph.
 
     Raises:
         UsageError: the world or the agent cannot be built from this scenario.
     """
-    world = _callable(registry.world_of(scenario.kind).load())(scenario)
-    return GraphConfig(scenario, world, {"agent": who.build(scenario, registry)})
+    return GraphConfig(
+        scenario, world.build(scenario, registry), {"agent": who.build(scenario, registry)}, judge
+    )
 
 
-def build_program(scenario: Scenario, who: CastSpec, registry: Registry) -> tuple[EpisodeProgram, Scorer]:
-    """Program and scorer of a scenario with a cast."""
+def build_program(config: GraphConfig, registry: Registry) -> tuple[EpisodeProgram, Scorer]:
+    """Program and scorer of a scenario with its world and its agent."""
     from worldloom.graphs.program import GraphProgram  # noqa: PLC0415  # brings langgraph: 0.9 s
 
+    scenario = config.scenario
     room = registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)
-    config = config_of(scenario, who, registry)
-    program = GraphProgram(room.name, _callable(room.load())(config))
-    return program, cast(Scorer, _callable(room.load("scorer"))(config))
+    program = GraphProgram(room.name, called(room.load())(config))
+    scorer = cast(Scorer, called(room.load("scorer"))(config))
+    return program, scorer if scenario.metrics is None else Chosen(scorer, scenario.metrics)
 
 
 def limits_for(scenario: Scenario, run: Limits) -> Limits:
@@ -213,14 +256,3 @@ def limits_for(scenario: Scenario, run: Limits) -> Limits:
 
 def _stricter(one: Any, other: Any) -> Any:
     return other if one is None else one if other is None else min(one, other)
-
-
-def _row(row: int, scenario: Scenario, who: CastSpec, seed: int, epoch: int) -> EpisodeRow:
-    identity = digest({"scenario": scenario.digest, "cast": who.identity, "seed": seed, "epoch": epoch})
-    return EpisodeRow(row, identity, scenario.id, scenario.category or "", who.name, seed, epoch)
-
-
-def _callable(found: object) -> Callable[..., Any]:
-    if not callable(found):
-        raise UsageError(f"a room names {found!r}, which cannot be called")
-    return found

@@ -45,7 +45,7 @@ async def start(
         raise UsageError("there is nothing to run: no scenario was given")
     # All that can be wrong is found before the first episode begins.
     planned = list(Builder(plan, registry).planned(rows))
-    async with _models(plan.contestant.models) as models:
+    async with opened_models(plan.models) as models:
         manifest = {**plan.manifest(), "model_ids": {name: model.id for name, model in models.items()}}
         store = RunStore.create(runs_dir / _name(), manifest, rows, [text_of(one) for one in plan.scenarios])
         with contextlib.closing(store):
@@ -70,7 +70,7 @@ async def resume(
             left = [row for row in store.episodes() if row.status != "ended"]
             if left or store.value("status") != "completed":
                 planned = list(Builder(plan, registry).planned(left))
-                async with _models(plan.contestant.models if left else {}) as models:
+                async with opened_models(plan.models if left else {}) as models:
                     for name, model in models.items():
                         recorded = store.manifest("model_ids", dict).get(name)
                         if model.id != recorded:
@@ -217,7 +217,7 @@ def _interruptible(executor: Executor) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[str, Model]]:
+async def opened_models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[str, Model]]:
     """The models of a run, opened and found to answer."""
     from worldloom.models.factory import open_model  # noqa: PLC0415  # brings the openai package
     from worldloom.models.probe import probe  # noqa: PLC0415

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from worldloom.api.cast import WORLD
 from worldloom.core.canonical import Json, digest
 from worldloom.runs.statistics import Estimate, estimate
 from worldloom.runs.store import EpisodeRow, RunStore, Score
@@ -17,7 +18,8 @@ class Line:
 
     Attributes:
         metrics: name -> estimate over the episodes whose end was not someone else's fault.
-        steps, tokens: means over episodes that have ended; tokens are those of prompt and answer together.
+        steps, tokens: means over episodes that have ended; tokens are those of prompt and answer together, without
+            those of a model that simulates the world.
         failed: episodes that ended by a fault that is not the agent's; they are left out of the metrics.
         unscored: criteria that could not be judged, over the episodes in the metrics.
     """
@@ -90,7 +92,7 @@ class RunResult:
             ),
             metrics,
             sum(row.steps for row in ended) / count if count else None,
-            sum(row.prompt_tokens + row.completion_tokens for row in ended) / count if count else None,
+            sum(_own_tokens(row) for row in ended) / count if count else None,
         )
 
     def _values(self, name: str, rows: Sequence[EpisodeRow]) -> list[tuple[str, float | None]]:
@@ -135,3 +137,8 @@ class RunResult:
 
     def __str__(self) -> str:
         return json.dumps(self.to_json()["table"], indent=2)
+
+
+def _own_tokens(row: EpisodeRow) -> int:
+    _, prompt, completion = json.loads(row.models).get(WORLD, (0, 0, 0))
+    return row.prompt_tokens + row.completion_tokens - int(prompt) - int(completion)

@@ -8,48 +8,25 @@ from typer.core import TyperCommand
 
 import worldloom
 from worldloom.cli.boundary import CommandLine
+from worldloom.cli.hosting import PassingCommand, plan, serve
+from worldloom.cli.options import (
+    Agent,
+    AsJson,
+    BaseUrl,
+    Concurrency,
+    CriteriaLimit,
+    Judge,
+    JudgeBaseUrl,
+    Labels,
+    Model,
+    RunName,
+    RunsDir,
+    World,
+    WorldBaseUrl,
+    WorldModel,
+)
 from worldloom.cli.terminal import visible
 from worldloom.core.errors import WorldloomError
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and everything else on stderr.")]
-RunsDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--runs-dir",
-        metavar="DIR",
-        envvar="WORLDLOOM_RUNS_DIR",
-        help="Folder of the records. Default: the project's, else runs.",
-        show_default=False,
-    ),
-]
-RunName = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN",
-        help="Folder of a run, its name or the start of its name, or `last`.",
-        show_default=False,
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        envvar="WORLDLOOM_MODEL",
-        help="Model of the agent llm: embedded, embedded:FILE.gguf, hosted_vllm/NAME with a base URL, PROVIDER/NAME. "
-        "Default: the project's, else embedded.",
-        show_default=False,
-    ),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        envvar="WORLDLOOM_BASE_URL",
-        help="Root of the OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1.",
-        show_default=False,
-    ),
-]
-Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Episodes at a time.")]
 
 _PLAIN: dict[str, Any] = {
     "rich_markup_mode": None,
@@ -69,8 +46,10 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Look at runs and take them elsewhere.", **_PLAIN)
 models = typer.Typer(help="The small models that run inside the process.", **_PLAIN)
+judges = typer.Typer(help="Models that judge what cannot be checked.", **_PLAIN)
 app.add_typer(runs, name="runs")
 app.add_typer(models, name="models")
+app.add_typer(judges, name="judge")
 
 
 class RunCommand(TyperCommand):
@@ -110,6 +89,7 @@ def _root(
 
 @runs.callback()
 @models.callback()
+@judges.callback()
 def _group(ctx: typer.Context) -> None:
     _help_if_alone(ctx)
 
@@ -130,9 +110,14 @@ def run(
     suite: Annotated[
         str | None, typer.Option(metavar="NAME", help="A suite of the library. Without PATH: starter.")
     ] = None,
-    agent: Annotated[str, typer.Option(metavar="NAME[:ARGUMENT]", help="Who plays; see below.")] = "llm",
+    agent: Agent = None,
     model: Model = None,
     base_url: BaseUrl = None,
+    world: World = "rules",
+    world_model: WorldModel = None,
+    world_base_url: WorldBaseUrl = None,
+    judge: Judge = None,
+    judge_base_url: JudgeBaseUrl = None,
     epochs: Annotated[int, typer.Option(min=1, metavar="N", help="How often each scenario is played.")] = 1,
     seed: Annotated[
         int, typer.Option(metavar="N", help="Seed of the first epoch; the next has one more.")
@@ -143,7 +128,7 @@ def run(
         typer.Option(
             min=1,
             metavar="N",
-            help="Actions in an episode. Default: 50, and 10 for the suite starter.",
+            help="Actions in an episode. Default: 50; 10 for the suite starter and for the small embedded model.",
             show_default=False,
         ),
     ] = None,
@@ -158,7 +143,10 @@ def run(
     """
     from worldloom.cli import running  # noqa: PLC0415 (brings numpy)
 
-    wanted = running.Wanted(suite, agent, model, base_url, epochs, seed, max_steps)
+    wanted = running.Wanted(
+        suite, agent, model, base_url, world, world_model, world_base_url, judge, judge_base_url, epochs, seed,
+        max_steps,
+    )  # fmt: skip
     return running.run(paths or (), wanted, concurrency=concurrency, place=runs_dir, as_json=as_json)
 
 
@@ -259,6 +247,34 @@ def pull_model(
     from worldloom.cli import models as catalogue  # noqa: PLC0415 (brings what opens models)
 
     catalogue.pull_model(name)
+
+
+@judges.command("calibrate", short_help="How often is a judge right?")
+def calibrate_judge(
+    run: RunName,
+    judge: Judge = None,
+    judge_base_url: JudgeBaseUrl = None,
+    labels: Labels = None,
+    limit: CriteriaLimit = None,
+    concurrency: Concurrency = 8,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> int:
+    """Put a judge to the criteria of a run whose verdict is known, and show how often it is right.
+
+    Without --judge it is the run's own judge, else the project's. It does not see how the criteria were checked. What
+    is found is kept beside the runs, and reports of runs with this judge say it.
+    """
+    from worldloom.cli import judging  # noqa: PLC0415 (brings numpy)
+
+    return judging.calibrate(
+        run, judge=judge, base_url=judge_base_url, labels=labels, limit=limit, concurrency=concurrency,
+        place=runs_dir, as_json=as_json,
+    )  # fmt: skip
+
+
+app.command(cls=PassingCommand, short_help="Serve models with vLLM.")(serve)
+app.command(short_help="Does a model fit on this machine?")(plan)
 
 
 @app.command()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from worldloom.api.cast import CastSpec
+from worldloom.api.planning import contestant_of
 from worldloom.api.result import RunResult
 from worldloom.cli.locating import find_run, run_folders, runs_place
-from worldloom.cli.report import command, print_report
+from worldloom.cli.report import command, print_report, shown_json
 from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import WorldloomError
 from worldloom.runs.store import RunStore
@@ -63,7 +63,7 @@ def listed(folder: Path) -> Listed:
     store = RunStore(folder)
     try:
         title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
-        contestant = CastSpec.from_json(store.manifest("contestant", dict)).name
+        contestant = contestant_of(store).name
     except WorldloomError as error:
         return Listed(folder.name, str(folder), "unreadable", problem=str(error))
     finally:
@@ -90,7 +90,7 @@ def show_run(name: str, *, place: Path | None, as_json: bool) -> None:
     result = RunResult.of(store)
     store.close()
     if as_json:
-        put_json(result.to_json())
+        put_json(shown_json(result))
         return
     screen = stdout()
     print_report(screen, result)

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -10,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from worldloom.api.cast import CastSpec
-from worldloom.api.planning import limits_of
+from worldloom.api.judging import Judged, judged
+from worldloom.api.planning import contestant_of, limits_of
 from worldloom.api.result import Line, RunResult
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.terminal import cell, near, say, table
 from worldloom.models.weights import CATALOGUE
+from worldloom.runs.agreement import Measure
 from worldloom.runs.ending import REASONS
 from worldloom.runs.limits import Limits
 from worldloom.runs.statistics import Estimate
@@ -31,7 +34,7 @@ def print_report(screen: Console, result: RunResult) -> None:
     """Print the report of a run, however far it has come."""
     store = RunStore(result.folder)
     seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
-    contestant, limits = CastSpec.from_json(store.manifest("contestant", dict)), limits_of(store)
+    contestant, limits = contestant_of(store), limits_of(store)
     count = len(store.manifest("scenarios", list))
     store.close()
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
@@ -46,9 +49,15 @@ def print_report(screen: Console, result: RunResult) -> None:
         made.columns[0].max_width = max(_SHORTEST_NAME, longest - max(0, _excess(screen, made)))
     screen.print(made)
     screen.print()
-    for text in _remarks(result, contestant, limits, lines):
+    for text in _remarks(result, contestant, limits, lines, judged(result)):
         say(screen, text)
     _next_steps(screen, result)
+
+
+def shown_json(result: RunResult) -> dict[str, Any]:
+    """The same facts for `--json`."""
+    judge = judged(result)
+    return {**result.to_json(), "judge": None if judge is None else judge.to_json()}
 
 
 def command(*words: str | Path) -> str:
@@ -130,16 +139,18 @@ def _estimate(found: Estimate | None, style: str, between: str = " ") -> Text:
 
 
 def _unjudged(result: RunResult) -> list[str]:
-    """Each criterion that could not be judged, once, with the reason."""
-    found: dict[str, None] = {}
+    """Each criterion that could not be judged, once, with the first reason."""
+    found: dict[str, str] = {}
     for row in result.episodes:
         for score in result.scores.get(row.row, ()):
             if score.unit == "criterion" and score.value is None:
-                found[f"{row.scenario}: {score.name} ({score.detail})"] = None
-    return list(found)
+                found.setdefault(f"{row.scenario}: {score.name}", score.detail)
+    return [f"{criterion} ({why})" for criterion, why in found.items()]
 
 
-def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, lines: list[Line]) -> Iterator[str]:
+def _remarks(
+    result: RunResult, contestant: CastSpec, limits: Limits, lines: list[Line], judge: Judged | None
+) -> Iterator[str]:
     if any(line.metrics for line in lines):
         yield "Metrics: means over scenarios with 95 % bootstrap intervals. Steps and tokens: means over episodes."
     if any("NSS" in line.metrics for line in lines):
@@ -158,6 +169,8 @@ def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, lines: lis
     if unscored:
         yield f"Unscored: criteria that could not be judged, {len(unscored):,} in all; they count neither way."
         yield from (f"  {text}" for text in unscored[:_FAILURES])
+    if judge is not None:
+        yield from _judge(result, judge)
     yield f"Limits of an episode: {'; '.join(_limits(limits, contestant))}."
     weights = [weights_of(spec.model) for spec in contestant.models.values()]
     if CATALOGUE["smollm2"] in weights:
@@ -165,6 +178,39 @@ def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, lines: lis
             "The embedded model has 135 million parameters: its score proves that the machinery works and says nothing "
             "about what models can do. For that: --model hosted_vllm/NAME --base-url http://HOST:PORT/v1"
         )
+
+
+def _judge(result: RunResult, judge: Judged) -> Iterator[str]:
+    """Who judged what could not be checked, and how far that is to be trusted."""
+    counts = judge.outcomes
+    asked, given = sum(counts.values()), counts["met"] + counts["not_met"]
+    yield (
+        f"Judge: {judge.judge} judged {given:,} of {asked:,} criteria that cannot be checked; no usable verdict "
+        f"{counts['unparseable']:,}, changed with the order {counts['order']:,}, cannot tell "
+        f"{counts['cannot_tell']:,}, did not answer {counts['failed']:,}."
+    )
+    if judge.pass_rate.value is not None:
+        yield f"  Of the contestant's, it says that {_measure(judge.pass_rate)} passed (n {judge.pass_rate.n:,})."
+    if judge.calibration is None:
+        why = f" ({judge.problem})" if judge.problem else ""
+        calibrate = command("judge", "calibrate", near(result.folder))
+        yield f"  NOT calibrated{why}: how often it is right is not known. Find out: {calibrate}"
+        return
+    known, corrected = judge.calibration.agreement(), judge.corrected
+    scenarios = "1 scenario" if known.scenarios == 1 else f"{known.scenarios:,} scenarios"
+    yield (
+        f"  Calibrated: agreement {_measure(known.agreement)}, kappa {_measure(known.kappa)}, "
+        f"n {known.judged:,} in {scenarios} ({near(judge.file) if judge.file else '?'})."
+    )
+    if corrected is not None:
+        yield f"  Corrected for what it gets wrong (Rogan and Gladen): {_measure(corrected)} passed."
+
+
+def _measure(found: Measure) -> str:
+    if found.value is None:
+        return f"unknown ({found.why})"
+    interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else ""
+    return f"{found.value:.2f}{interval}"
 
 
 def _meaning(reason: str) -> str:

@@ -5,19 +5,19 @@ The exit code tells whether the run came to its end, never how well the agent di
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from worldloom import api
 from worldloom.api import playing
-from worldloom.api.cast import CastSpec
+from worldloom.api.planning import plan_of
 from worldloom.api.result import RunResult
 from worldloom.cli.boundary import FAILED, INTERRUPTED
 from worldloom.cli.locating import find_run, runs_place
 from worldloom.cli.progress import Progress
 from worldloom.cli.pulling import have_weights
-from worldloom.cli.report import command, print_report
+from worldloom.cli.report import command, print_report, shown_json
 from worldloom.cli.terminal import near, put_json, say, stderr, stdout
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
@@ -31,9 +31,14 @@ class Wanted:
     """What `run` was told to play; each as in `worldloom.api.run`."""
 
     suite: str | None
-    agent: str
+    agent: str | None
     model: str | None
     base_url: str | None
+    world: str
+    world_model: str | None
+    world_base_url: str | None
+    judge: str | None
+    judge_base_url: str | None
     epochs: int
     seed: int
     max_steps: int | None
@@ -47,19 +52,8 @@ def run(paths: Sequence[str], wanted: Wanted, *, concurrency: int, place: Path |
     """
     project = find_project(Path.cwd())
     registry = Registry.discover(project)
-    plan = api.plan(
-        paths,
-        suite=wanted.suite,
-        agent=wanted.agent,
-        model=wanted.model,
-        base_url=wanted.base_url,
-        epochs=wanted.epochs,
-        seed=wanted.seed,
-        max_steps=wanted.max_steps,
-        project=project,
-        registry=registry,
-    )
-    have_weights(plan.contestant.models.values())
+    plan = api.plan(paths, **asdict(wanted), project=project, registry=registry)
+    have_weights(plan.models.values())
     runs_dir = runs_place(place)
     return _play(
         lambda watch: playing.start(plan, registry, runs_dir=runs_dir, concurrency=concurrency, watch=watch),
@@ -80,7 +74,7 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     if not left:
         say(stderr(), f"nothing is left to play in {near(folder)}")
     else:
-        have_weights(CastSpec.from_json(store.manifest("contestant", dict)).models.values())
+        have_weights(plan_of(store, registry).models.values())
     store.close()
     return _play(
         lambda watch: playing.resume(folder, registry, concurrency=concurrency, watch=watch), as_json=as_json
@@ -96,7 +90,7 @@ def _play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_jso
             error.add_note(f"what was played is kept; go on with: {command('resume', near(progress.folder))}")
         raise
     if as_json:
-        put_json(result.to_json())
+        put_json(shown_json(result))
     else:
         print_report(stdout(), result)
     return _EXIT_CODES.get(result.status, FAILED)

@@ -127,7 +127,7 @@ class Context:
                 f"no model is bound to {name!r}; bound: {known}" + (f"; {hint!r}?" if hint else "")
             )
         self._budget.take()
-        episode.usage.model_calls += 1
+        episode.usage.call(name)
         digest, shown = episode.prompts.digest(model.id, request)
         key, wording = self.here, ""
 
@@ -153,8 +153,7 @@ class Context:
                 error.add_note(wording)
             raise
         prompt, answered = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
-        episode.usage.prompt_tokens += prompt
-        episode.usage.completion_tokens += answered
+        episode.usage.answer(name, prompt, answered)
         self._budget.tokens += prompt + answered
         return completion
 

@@ -11,17 +11,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from worldloom.core.canonical import canonical, parse
-from worldloom.core.errors import Divergence, RecordError
+from worldloom.core.errors import Divergence, Ended, RecordError
 from worldloom.core.event import Event
 from worldloom.models.model import Model
+from worldloom.runs.context import Context
 from worldloom.runs.effect import EFFECTS
-from worldloom.runs.ending import ENDED
-from worldloom.runs.episode import STOPPED, Episode
+from worldloom.runs.ending import ENDED, End
+from worldloom.runs.episode import STOPPED, Episode, end_of
 from worldloom.runs.ledger import Ledger, unchanged
 from worldloom.runs.limits import Limits
 from worldloom.runs.program import EpisodeProgram, play
 from worldloom.runs.scorer import EpisodeRecord, Scorer
-from worldloom.runs.store import EpisodeRow, RunStore, Score, put_episode, put_scores, reopen
+from worldloom.runs.store import (
+    DEFAULT_SCORING,
+    EpisodeRow,
+    RunStore,
+    Score,
+    put_episode,
+    put_scores,
+    reopen,
+)
 from worldloom.runs.writer import Writer
 
 
@@ -94,55 +103,89 @@ class Executor:
 
     async def _play(self, planned: Planned) -> None:
         number, begun, started_at = planned.row.row, time.perf_counter(), time.time()
-        episode = self._open(planned)
+        episode, scoring = self._open(planned)
         put_episode(self.writer, number, status="running", started_at=started_at)
-        self.active[number] = episode
-        timer = None
-        if planned.limits.wall_s is not None:
-            timer = asyncio.get_running_loop().call_later(planned.limits.wall_s, episode.stop, "wall_limit")
         try:
-            end = await play(planned.program, episode)
+            end = await self._played(planned, episode)
+            scores, problem = await self._scored(planned, episode, scoring)
+        except _NotScored:
+            return  # it has ended and lacks its scores: a resume goes on there
         finally:
-            del self.active[number]
-            if timer is not None:
-                timer.cancel()
+            self.active.pop(number, None)
         usage = episode.usage
         row = replace(
             planned.row,
             status="cancelled" if end.reason == "cancelled" else "ended",
             reason=end.reason,
             fault=end.fault,
-            detail=self._mended(end.detail) or None,
+            detail=self._mended("; ".join(part for part in (problem, end.detail) if part)) or None,
             fingerprint=episode.ledger.fingerprint(),
             steps=usage.steps,
             model_calls=usage.model_calls,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
+            models=usage.by_model,
             started_at=started_at,
             seconds=time.perf_counter() - begun,
         )
-        try:
-            scores = planned.scorer.score(EpisodeRecord(episode.ledger.rows()))
-        except Exception as fault:  # noqa: BLE001  # a broken scorer costs one episode its scores, no other anything
-            scores = []
-            row = replace(row, detail=self._mended(f"not scored: {fault!r}; {end.detail}"))
         self._close(row, scores)
+
+    async def _played(self, planned: Planned, episode: Episode) -> End:
+        self.active[planned.row.row] = episode
+        timer = None
+        if planned.limits.wall_s is not None:
+            timer = asyncio.get_running_loop().call_later(planned.limits.wall_s, episode.stop, "wall_limit")
+        try:
+            return await play(planned.program, episode)
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def _scored(
+        self, planned: Planned, played: Episode, scoring: Episode
+    ) -> tuple[Sequence[Score], str]:
+        """The scores of an episode that has come to its end, and why it has none.
+
+        Raises:
+            _NotScored: the pass was stopped, and the episode was not.
+        """
+        self.active[planned.row.row] = scoring
+        if self.stop_reason is not None:
+            scoring.stop(self.stop_reason)
+        try:
+            return await scores_of(planned.scorer, played, scoring), ""
+        except RecordError:
+            raise
+        except Ended as stop:
+            if played.struck is None:
+                raise _NotScored from stop
+            return [], f"not scored: {stop}"
+        except Exception as fault:  # noqa: BLE001  # a broken scorer costs one episode its scores, no other anything
+            return [], f"not scored: {end_of(fault, b'').detail}"
 
     def _mended(self, text: str) -> str:
         """Text for people, which may hold anything a server or an exception said, as it can be written."""
         lawful = text.encode("utf-8", "replace").decode("utf-8")
         return str(parse(self.mend(canonical(lawful))))
 
-    def _open(self, planned: Planned) -> Episode:
-        """The episode with what an earlier life left of it."""
-        number, intents = planned.row.row, dict[bytes, str]()
-        recorded = dict[bytes, Event]()
-        if planned.row.status != "planned":
-            intents = self.store.intents(number)
-            recorded, undone = before_the_stop(self.store.arrivals(number))
-            reopen(self.writer, number, undone)
-        ledger = Ledger(number, self.writer, recorded, intents=intents, mend=self.mend)
-        return Episode(ledger, planned.row.id, planned.row.seed, self.models, planned.limits, wall=time.time)
+    def _open(self, planned: Planned) -> tuple[Episode, Episode]:
+        """The episode and its scoring pass, with what an earlier life left of them."""
+        row, intents = planned.row, dict[bytes, str]()
+        recorded: dict[str, dict[bytes, Event]] = {"": {}, DEFAULT_SCORING: {}}
+        if row.status != "planned":
+            intents, undone = self.store.intents(row.row), list[tuple[str, bytes]]()
+            for scoring in recorded:
+                recorded[scoring], gone = before_the_stop(self.store.arrivals(row.row, scoring))
+                undone += [(scoring, key) for key in gone]
+            reopen(self.writer, row.row, undone)
+        played, scored = (
+            Ledger((row.row, name), self.writer, rows, intents=intents, mend=self.mend)
+            for name, rows in recorded.items()
+        )
+        return (
+            Episode(played, row.id, row.seed, self.models, planned.limits, wall=time.time),
+            Episode(scored, row.id, row.seed, self.models),
+        )
 
     def _close(self, row: EpisodeRow, scores: Sequence[Score]) -> None:
         put_scores(self.writer, row.row, scores)
@@ -153,8 +196,24 @@ class Executor:
 
 _CLOSING = (
     "status", "reason", "fault", "detail", "fingerprint", "steps", "model_calls", "prompt_tokens",
-    "completion_tokens", "seconds",
+    "completion_tokens", "models", "seconds",
 )  # fmt: skip
+
+
+class _NotScored(Exception):
+    """An episode has ended, and the pass over it was stopped."""
+
+
+async def scores_of(scorer: Scorer, played: Episode, scoring: Episode) -> list[Score]:
+    """The scores of an episode; what a judge says is recorded in the ledger of the scoring pass.
+
+    Raises:
+        Ended: the pass was stopped.
+        RecordError: the record cannot be written, or diverges.
+    """
+    scores = await scorer.score(EpisodeRecord(played.ledger.rows()), Context(scoring))
+    scoring.ledger.check_past("the end of the scoring pass")
+    return scores
 
 
 def before_the_stop(arrivals: Iterable[Event]) -> tuple[dict[bytes, Event], list[bytes]]:
@@ -192,16 +251,23 @@ async def replay_episode(
         Divergence: the first key at which code and record part.
     """
     row = planned.row
-    ledger = Ledger(row.row, recorded=store.events(row.row), may_grow=False, mend=mend)
-    episode = Episode(ledger, row.id, row.seed, models, planned.limits)
+    played, scored = (
+        Ledger((row.row, name), recorded=store.events(row.row, name), may_grow=False, mend=mend)
+        for name in ("", DEFAULT_SCORING)
+    )
+    episode = Episode(played, row.id, row.seed, models, planned.limits)
     end = await play(planned.program, episode)
-    found: dict[str, object] = {"fingerprint": ledger.fingerprint(), "reason": end.reason, "fault": end.fault}
-    for name, value in (found | asdict(episode.usage)).items():
+    found = asdict(episode.usage)
+    found |= {"fingerprint": played.fingerprint(), "reason": end.reason, "fault": end.fault}
+    found["models"] = episode.usage.by_model
+    for name, value in found.items():
         if getattr(row, name) != value:
             return f"{name}: the record tells {getattr(row, name)}, its events give {value}"
     try:
-        again = planned.scorer.score(EpisodeRecord(ledger.rows()))
-    except Exception:  # noqa: BLE001  # as when it was played: a broken scorer gives no scores
+        again = await scores_of(planned.scorer, episode, Episode(scored, row.id, row.seed, models))
+    except RecordError:
+        raise
+    except Exception:  # noqa: BLE001  # as when it was played: a broken or stopped scorer gives no scores
         again = []
     for told, given in itertools.zip_longest(scores, again):
         if told != given:

@@ -1,4 +1,4 @@
-"""Ledger: the record of one episode, with one primitive.
+"""Ledger: the record of one episode, or of one scoring pass over it, with one primitive.
 
 `record(key, type, body)`: absent → append; present and equal → nothing; present and different → `Divergence`.
 Live is an empty ledger, resume holds a prefix, replay is a ledger that may not grow.
@@ -6,7 +6,7 @@ Live is an empty ledger, resume holds a prefix, replay is a ledger that may not 
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from worldloom.core.canonical import canonical
 from worldloom.core.content import Blob
@@ -15,15 +15,18 @@ from worldloom.core.event import Event, pack
 from worldloom.core.key import show_key
 from worldloom.runs.ending import ENDED
 
+Place: TypeAlias = tuple[int, str]
+"""Whose rows they are: the row number of an episode, and the name of a scoring pass over it, empty for its play."""
+
 
 class Sink(Protocol):
     """Where new rows go: the store's writer, or nowhere."""
 
-    def event(self, episode: int, event: Event) -> None: ...
+    def event(self, place: Place, event: Event) -> None: ...
 
-    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None: ...
+    def telemetry(self, place: Place, key: bytes, type: str, data: bytes) -> None: ...
 
-    def intent(self, episode: int, key: bytes, request: str) -> None: ...
+    def intent(self, place: Place, key: bytes, request: str) -> None: ...
 
     def blob(self, blob: Blob) -> None: ...
 
@@ -34,11 +37,11 @@ class Sink(Protocol):
 class NullSink:
     """Keeps nothing: the sink of a graph that runs without a record, and of a replay."""
 
-    def event(self, episode: int, event: Event) -> None: ...
+    def event(self, place: Place, event: Event) -> None: ...
 
-    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None: ...
+    def telemetry(self, place: Place, key: bytes, type: str, data: bytes) -> None: ...
 
-    def intent(self, episode: int, key: bytes, request: str) -> None: ...
+    def intent(self, place: Place, key: bytes, request: str) -> None: ...
 
     def blob(self, blob: Blob) -> None: ...
 
@@ -54,7 +57,7 @@ class Ledger:
     """The rows of one episode, by key.
 
     Args:
-        episode: row number of the episode in its run.
+        place: whose rows they are.
         sink: takes new rows.
         recorded: rows of an earlier life of the episode.
         intents: key -> request digest of side effects that were about to be sent.
@@ -64,7 +67,7 @@ class Ledger:
 
     def __init__(
         self,
-        episode: int = 0,
+        place: Place = (0, ""),
         sink: Sink | None = None,
         recorded: Mapping[bytes, Event] | None = None,
         *,
@@ -72,7 +75,7 @@ class Ledger:
         may_grow: bool = True,
         mend: Callable[[bytes], bytes] = unchanged,
     ) -> None:
-        self._episode = episode
+        self._place = place
         self._sink: Sink = sink if sink is not None else NullSink()
         self._recorded = recorded if recorded is not None else {}
         self._intents = intents if intents is not None else {}
@@ -125,7 +128,7 @@ class Ledger:
         else:
             if blob is not None:
                 self._sink.blob(blob)
-            self._sink.event(self._episode, event)
+            self._sink.event(self._place, event)
         self._rows[key] = event
         return event
 
@@ -163,7 +166,7 @@ class Ledger:
     def note(self, key: bytes, type: str, body: Mapping[str, Any]) -> None:
         """Telemetry: joined by key, outside every fingerprint."""
         if self._may_grow:
-            self._sink.telemetry(self._episode, key, type, self.mend(canonical(dict(body))))
+            self._sink.telemetry(self._place, key, type, self.mend(canonical(dict(body))))
 
     def store(self, blob: Blob) -> None:
         if self._may_grow:
@@ -175,7 +178,7 @@ class Ledger:
 
     async def intend(self, key: bytes, request: str) -> None:
         """Commit that a request is about to be sent; returns when it is on disk."""
-        self._sink.intent(self._episode, key, request)
+        self._sink.intent(self._place, key, request)
         await self._sink.durable()
 
     async def durable(self) -> None:

@@ -5,9 +5,10 @@ does not depend on which sibling was quicker. Wall time comes from outside: it i
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from worldloom.core.arguments import whole
+from worldloom.core.canonical import canonical
 from worldloom.core.errors import Ended, UsageError
 
 
@@ -100,13 +101,35 @@ class Budget:
 
 @dataclass(slots=True)
 class Usage:
-    """What an episode has used so far; prompt and completion tokens as servers reported them."""
+    """What an episode has used so far; prompt and completion tokens as servers reported them.
+
+    Attributes:
+        models: name of a model -> [calls, prompt tokens, completion tokens]; the others are sums over all.
+    """
 
     steps: int = 0
     model_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    models: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def by_model(self) -> str:
+        """`models` as canonical JSON."""
+        return canonical({name: [*counts] for name, counts in self.models.items()}).decode()
+
+    def call(self, model: str) -> None:
+        """Count a request to a model."""
+        self.model_calls += 1
+        self.models.setdefault(model, [0, 0, 0])[0] += 1
+
+    def answer(self, model: str, prompt: int, completion: int) -> None:
+        """Count the tokens of an answer."""
+        self.prompt_tokens += prompt
+        self.completion_tokens += completion
+        self.models[model][1] += prompt
+        self.models[model][2] += completion

@@ -5,31 +5,11 @@ needs no secrets. A scenario that holds one is refused before a run begins.
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 
+from worldloom.core.secrets import secrets_of
 from worldloom.runs.ledger import unchanged
-
-_NAME = re.compile(
-    r"(_|^)(API_?KEY|(ACCESS|PRIVATE|SECRET)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE
-)
-_WORD = re.compile("[A-Za-z_-]{0,15}")
-_SHORTEST = 8
-"""A shorter value is no secret worth the name, and would be replaced in innocent text."""
-
-
-def secrets_of(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Name -> value of the environment variables that hold secrets.
-
-    A value that is one word (`changeme`, `password`) is taken for a dummy: it would be replaced in innocent text.
-    """
-    variables = os.environ if environment is None else environment
-    return {
-        name: value
-        for name, value in variables.items()
-        if _NAME.search(name) and len(value) >= _SHORTEST and not _WORD.fullmatch(value)
-    }
 
 
 def redactor(environment: Mapping[str, str] | None = None) -> Callable[[bytes], bytes]:

@@ -1,4 +1,5 @@
 -- The record of one run. `events` is the run; every other table is a projection, telemetry or material.
+-- `scoring` names the pass of scoring that a row belongs to; empty, it belongs to the episode itself.
 CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE episodes (
     row INTEGER PRIMARY KEY,
@@ -17,25 +18,28 @@ CREATE TABLE episodes (
     model_calls INTEGER NOT NULL DEFAULT 0,
     prompt_tokens INTEGER NOT NULL DEFAULT 0,
     completion_tokens INTEGER NOT NULL DEFAULT 0,
+    models TEXT NOT NULL DEFAULT '{}',
     started_at REAL,
     seconds REAL
 );
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     episode INTEGER NOT NULL,
+    scoring TEXT NOT NULL,
     key BLOB NOT NULL,
     type TEXT NOT NULL,
     data BLOB NOT NULL
 );
-CREATE UNIQUE INDEX events_by_key ON events (episode, key);
+CREATE UNIQUE INDEX events_by_key ON events (episode, scoring, key);
 CREATE TABLE telemetry (
     seq INTEGER PRIMARY KEY,
     episode INTEGER NOT NULL,
+    scoring TEXT NOT NULL,
     key BLOB NOT NULL,
     type TEXT NOT NULL,
     data BLOB NOT NULL
 );
-CREATE INDEX telemetry_by_key ON telemetry (episode, key);
+CREATE INDEX telemetry_by_key ON telemetry (episode, scoring, key);
 CREATE TABLE intents (
     episode INTEGER NOT NULL,
     key BLOB NOT NULL,

@@ -1,10 +1,11 @@
-"""Scorer: a function of the finished record, and of nothing else."""
+"""Scorer: a function of the finished record, and of what a judge says to it; of nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from worldloom.core.event import Event
+from worldloom.runs.context import Context
 from worldloom.runs.store import Score
 
 
@@ -18,8 +19,27 @@ class EpisodeRecord:
         return [event for event in self.events if event.type == type]
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A scorer of which only some metrics are wanted; scores of single criteria stay."""
+
+    scorer: "Scorer"
+    metrics: Collection[str]
+
+    async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
+        scores = await self.scorer.score(record, ctx)
+        return [score for score in scores if score.unit == "criterion" or score.name in self.metrics]
+
+
 class Scorer(Protocol):
     """Scores the episodes of one scenario."""
 
-    def score(self, record: EpisodeRecord) -> list[Score]:
-        """The scores of one episode; what cannot be judged is a Score whose value is None."""
+    async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
+        """The scores of one episode; what cannot be judged is a Score whose value is None.
+
+        Args:
+            ctx: the scoring pass, in a ledger of its own: what a judge says is an effect there.
+
+        Raises:
+            Ended: the pass was stopped; it can be resumed.
+        """

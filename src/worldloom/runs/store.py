@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -23,13 +23,19 @@ from worldloom.core.key import show_key
 from worldloom.runs.writer import Writer
 
 T = TypeVar("T")
+DEFAULT_SCORING = "default"
+"""Name of the scoring pass that is made when an episode ends."""
 FORMAT = 1
 """Version of the schema; a store with another is refused by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """The projection of one episode. Tokens as servers reported them; seconds of wall-clock time."""
+    """The projection of one episode. Tokens as servers reported them; seconds of wall-clock time.
+
+    Attributes:
+        models: canonical JSON: name of a model -> [calls, prompt tokens, completion tokens].
+    """
 
     row: int
     id: str
@@ -47,6 +53,7 @@ class EpisodeRow:
     model_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    models: str = "{}"
     started_at: float | None = None
     seconds: float | None = None
 
@@ -187,22 +194,36 @@ class RunStore:
         """
         manifest = self.value("manifest")
         found = manifest.get(name) if isinstance(manifest, dict) else None
-        if not isinstance(found, kind):
+        if not isinstance(found, kind) or name not in manifest:
             raise RecordError(f"{self.path} is damaged: its manifest has no usable {name!r}")
         return found
+
+    def read_manifest(self, name: str, read: Callable[[Any], T]) -> T:
+        """A part of the manifest, as `read` makes it out of JSON.
+
+        Raises:
+            RecordError: it cannot be made out of what is there: the record is damaged.
+        """
+        part = self.manifest(name, object)
+        try:
+            return read(part)
+        except (KeyError, TypeError, ValueError, AttributeError, UsageError) as damage:
+            raise RecordError(
+                f"{self.path} is damaged: {name!r} in its manifest cannot be read: {damage!r}"
+            ) from damage
 
     def episodes(self) -> list[EpisodeRow]:
         """All episodes in the order of the plan."""
         return [EpisodeRow(*row) for row in self._rows(f"SELECT {_COLUMNS} FROM episodes ORDER BY row")]
 
-    def events(self, episode: int) -> dict[bytes, Event]:
-        """key -> event of one episode, in key order."""
-        rows = self._rows("SELECT key, type, data FROM events WHERE episode = ? ORDER BY key", (episode,))
+    def events(self, episode: int, scoring: str = "") -> dict[bytes, Event]:
+        """key -> event of one episode, or of a scoring pass over it, in key order."""
+        rows = self._rows(f"{_SELECT_EVENTS} ORDER BY key", (episode, scoring))
         return {row[0]: self._event(row) for row in rows}
 
-    def arrivals(self, episode: int) -> list[Event]:
-        """The events of one episode in the order in which they were recorded."""
-        rows = self._rows("SELECT key, type, data FROM events WHERE episode = ? ORDER BY seq", (episode,))
+    def arrivals(self, episode: int, scoring: str = "") -> list[Event]:
+        """As `events`, in the order in which they were recorded."""
+        rows = self._rows(f"{_SELECT_EVENTS} ORDER BY seq", (episode, scoring))
         return [self._event(row) for row in rows]
 
     def _event(self, row: Sequence[Any]) -> Event:
@@ -212,10 +233,11 @@ class RunStore:
             raise RecordError(f"{self.path} is damaged: the event under key {where} is not as it was written")
         return Event(key, type, data, self.blob)
 
-    def telemetry(self, episode: int) -> list[tuple[bytes, str, dict[str, Any]]]:
-        """(key, type, body) of one episode, in key order."""
+    def telemetry(self, episode: int, scoring: str = "") -> list[tuple[bytes, str, dict[str, Any]]]:
+        """(key, type, body) of one episode, or of a scoring pass over it, in key order."""
         rows = self._rows(
-            "SELECT key, type, data FROM telemetry WHERE episode = ? ORDER BY key, seq", (episode,)
+            "SELECT key, type, data FROM telemetry WHERE episode = ? AND scoring = ? ORDER BY key, seq",
+            (episode, scoring),
         )
         return [(key, type, json.loads(data)) for key, type, data in rows]
 
@@ -230,7 +252,7 @@ class RunStore:
         data: bytes = found[0][0]
         return data
 
-    def scores(self, scoring: str = "default") -> dict[int, list[Score]]:
+    def scores(self, scoring: str = DEFAULT_SCORING) -> dict[int, list[Score]]:
         """episode row -> its scores in one scoring pass."""
         found: dict[int, list[Score]] = {}
         for episode, *values in self._rows(
@@ -241,6 +263,7 @@ class RunStore:
         return found
 
 
+_SELECT_EVENTS = "SELECT key, type, data FROM events WHERE episode = ? AND scoring = ?"
 _COLUMNS = ", ".join(EpisodeRow.__dataclass_fields__)
 _PLACES = ", ".join(f":{name}" for name in EpisodeRow.__dataclass_fields__)
 _INSERT_EPISODE = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_PLACES})"
@@ -252,7 +275,7 @@ def put_episode(writer: Writer, row: int, **values: Any) -> None:
     writer.put(f"UPDATE episodes SET {sets} WHERE row = ?", (*values.values(), row))
 
 
-def put_scores(writer: Writer, episode: int, scores: Sequence[Score], scoring: str = "default") -> None:
+def put_scores(writer: Writer, episode: int, scores: Sequence[Score], scoring: str = DEFAULT_SCORING) -> None:
     """Keep the scores of one scoring pass over an episode."""
     for place, score in enumerate(scores):
         writer.put(
@@ -267,10 +290,16 @@ def put_value(writer: Writer, name: str, value: Any) -> None:
     writer.put("INSERT OR REPLACE INTO run VALUES (?, ?)", (name, _text(value)))
 
 
-def reopen(writer: Writer, episode: int, keys: Sequence[bytes]) -> None:
-    """Take away the rows that say that an episode was stopped, so that it can go on."""
-    for key in keys:
-        writer.put("DELETE FROM events WHERE episode = ? AND key = ?", (episode, key))
+def reopen(writer: Writer, episode: int, undone: Iterable[tuple[str, bytes]]) -> None:
+    """Take away what says that an episode was stopped, so that it can go on.
+
+    Args:
+        undone: scoring pass, empty for the play, and key of each row that goes.
+    """
+    for scoring, key in undone:
+        writer.put(
+            "DELETE FROM events WHERE episode = ? AND scoring = ? AND key = ?", (episode, scoring, key)
+        )
     writer.put("DELETE FROM scores WHERE episode = ?", (episode,))
     put_episode(writer, episode, status="planned", reason=None, fault=None, detail=None, fingerprint=None)
 

@@ -17,12 +17,13 @@ from typing import Any
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError
 from worldloom.core.event import Event
+from worldloom.runs.ledger import Place
 
 BATCH_S = 0.05
 """Longest time a row waits before its transaction begins."""
 
-_EVENT = "INSERT INTO events (episode, key, type, data) VALUES (?, ?, ?, ?)"
-_TELEMETRY = "INSERT INTO telemetry (episode, key, type, data) VALUES (?, ?, ?, ?)"
+_EVENT = "INSERT INTO events (episode, scoring, key, type, data) VALUES (?, ?, ?, ?, ?)"
+_TELEMETRY = "INSERT INTO telemetry (episode, scoring, key, type, data) VALUES (?, ?, ?, ?, ?)"
 _INTENT = "INSERT OR REPLACE INTO intents (episode, key, request) VALUES (?, ?, ?)"
 _FAILED = "UPDATE run SET value = '\"failed\"' WHERE name = 'status'"
 _BLOB = "INSERT OR IGNORE INTO blobs (sha256, media_type, data) VALUES (?, ?, ?)"
@@ -86,14 +87,14 @@ class Writer:
             self.check()
         self._pending.append((sql, values))
 
-    def event(self, episode: int, event: Event) -> None:
-        self.put(_EVENT, (episode, event.key, event.type, event.data))
+    def event(self, place: Place, event: Event) -> None:
+        self.put(_EVENT, (*place, event.key, event.type, event.data))
 
-    def telemetry(self, episode: int, key: bytes, type: str, data: bytes) -> None:
-        self.put(_TELEMETRY, (episode, key, type, data))
+    def telemetry(self, place: Place, key: bytes, type: str, data: bytes) -> None:
+        self.put(_TELEMETRY, (*place, key, type, data))
 
-    def intent(self, episode: int, key: bytes, request: str) -> None:
-        self.put(_INTENT, (episode, key, request))
+    def intent(self, place: Place, key: bytes, request: str) -> None:
+        self.put(_INTENT, (place[0], key, request))
 
     def blob(self, blob: Blob) -> None:
         self.put(_BLOB, (blob.sha256, blob.media_type, blob.data))

@@ -1,0 +1,97 @@
+"""Rescoring: further passes of scoring over episodes that have ended, each under a name of its own.
+
+A pass has its own ledger and its own rows among the scores; the episode, its fingerprint and the pass that was made
+when it ended stay as they are. A pass that was cut short goes on where it was, and one that is complete is not made
+again: what a judge has said is never asked twice.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from worldloom.core.errors import UsageError
+from worldloom.models.model import Model
+from worldloom.runs.context import Context
+from worldloom.runs.episode import Episode
+from worldloom.runs.ledger import Ledger, unchanged
+from worldloom.runs.scorer import EpisodeRecord, Scorer
+from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score, put_scores
+from worldloom.runs.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of scoring over one episode.
+
+    Attributes:
+        scoring: its name; not that of the pass that is made when an episode ends.
+    """
+
+    row: EpisodeRow
+    scorer: Scorer
+    scoring: str
+
+
+async def rescore(
+    store: RunStore,
+    writer: Writer,
+    passes: Sequence[Pass],
+    models: Mapping[str, Model],
+    *,
+    concurrency: int = 8,
+    mend: Callable[[bytes], bytes] = unchanged,
+    on_scored: Callable[[Pass], None] = lambda one: None,
+) -> list[list[Score]]:
+    """Make the passes that are not made yet, several at a time; a cancelled call keeps what was said so far.
+
+    Args:
+        models: name -> model, as `ctx.model` knows them.
+        mend: replaces secrets before anything is written.
+        on_scored: told of every pass that is complete, also of those made earlier.
+
+    Returns:
+        The scores of each pass, in their order.
+
+    Raises:
+        UsageError: an episode has not ended, or a pass has a name that is not free.
+        RecordError: the record cannot be written, or a pass diverges from what an earlier life left of it.
+    """
+    for one in passes:
+        if one.row.status != "ended":
+            raise UsageError(f"episode {one.row.row} has not ended; only ended ones are scored again")
+        if one.scoring in ("", DEFAULT_SCORING):
+            raise UsageError(f"a further pass of scoring cannot be called {one.scoring!r}")
+    made = {name: store.scores(name) for name in dict.fromkeys(one.scoring for one in passes)}
+    found: dict[int, list[Score]] = {}
+    waiting = iter(enumerate(passes))
+
+    async def work() -> None:
+        for place, one in waiting:
+            scores = made[one.scoring].get(one.row.row)
+            if not scores:
+                scores = await _scored(store, writer, one, models, mend)
+            found[place] = scores
+            on_scored(one)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(work()) for _ in range(min(concurrency, len(passes)))]
+    for task in tasks:
+        task.result()  # a worker that was cancelled, which the group keeps to itself, has left passes behind
+    return [found[place] for place in range(len(passes))]
+
+
+async def _scored(
+    store: RunStore,
+    writer: Writer,
+    one: Pass,
+    models: Mapping[str, Model],
+    mend: Callable[[bytes], bytes],
+) -> list[Score]:
+    row = one.row
+    recorded = store.events(row.row, one.scoring)
+    ledger = Ledger((row.row, one.scoring), writer, recorded, mend=mend)
+    record = EpisodeRecord([*store.events(row.row).values()])
+    scores = await one.scorer.score(record, Context(Episode(ledger, row.id, row.seed, models)))
+    ledger.check_past("the end of the scoring pass")
+    put_scores(writer, row.row, scores, one.scoring)
+    return scores

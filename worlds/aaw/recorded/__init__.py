@@ -1,0 +1,1 @@
+"""The replay world: it answers as a record says that it answered before."""
