@@ -218,3 +218,17 @@ def test_a_budget_counts_what_its_children_used():
     budget.add(two)
     assert budget.calls == 6
     assert budget.reserve(9, 2)[2:] == [None] * 7
+
+
+def test_a_model_that_simulates_the_world_does_not_use_up_the_agents_limits(desk, echo, ask):
+    async def play(ctx):
+        for turn in range(5):
+            await ctx.model("world", ask(f"{turn}"), budgeted=False)
+        for turn in range(3):
+            await ctx.model("agent", ask(f"{turn}"))
+            ctx.check()
+
+    models = {"agent": echo(), "world": echo()}
+    (row,) = desk.play(play, models=models, limits=Limits(model_calls=3, tokens=46))
+    assert (row.reason, row.models) == ("finished", '{"agent":[3,30,15],"world":[5,50,25]}')
+    desk.replay(play, models=models, limits=Limits(model_calls=3, tokens=46))

@@ -148,7 +148,7 @@ class AawBody(Body):
 
     @property
     def has_rules(self) -> bool:
-        """Whether the file holds rules; if not, it needs `compile` or a model to run."""
+        """Whether the file holds rules; if not, a model has to simulate its world."""
         return any(
             "invariants" in entity.model_fields_set or any(action.has_rules for action in entity.actions)
             for entity in self.entities.values()

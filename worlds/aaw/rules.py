@@ -193,9 +193,9 @@ def _refuse_prose(scenario: Scenario, body: AawBody) -> None:
     if lacking:
         what = "has prose and no rules" if not body.has_rules else "lacks rules for some actions"
         raise UsageError(
-            f"{scenario.file}: the scenario {scenario.id!r} {what}. To run, it needs a model that plays its world, or "
-            "prose compiled to rules, and this release has neither yet: write `effects` and `result` beside the prose, "
-            "see docs/scenarios.md\n"
+            f"{scenario.file}: the scenario {scenario.id!r} {what}. To run, it needs a language model that simulates "
+            "its world (--world model, see docs/model-worlds.md), or `effects` and `result` beside the prose, see "
+            "docs/scenarios.md\n"
             f"  without rules: {', '.join(lacking)}"
         )
 

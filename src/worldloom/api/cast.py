@@ -16,6 +16,8 @@ from worldloom.worlds.world import World
 
 WORLD = "world"
 """Name under which `ctx.model` knows the model that simulates the world."""
+REPLAY = "replay"
+"""The engine that plays a record back: in it, nobody can play but who was recorded."""
 SHORT_ANSWERS: Mapping[str, Json] = {"max_tokens": 64, "thought_characters": 60}
 """Options of the llm agent on the small embedded model, which would never finish or stop at once."""
 

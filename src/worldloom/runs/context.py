@@ -111,8 +111,12 @@ class Context:
 
     # Effects
 
-    async def model(self, name: str, request: Request) -> Completion:
+    async def model(self, name: str, request: Request, *, budgeted: bool = True) -> Completion:
         """Ask the model that the run knows as `name`.
+
+        Args:
+            budgeted: whether it counts against the episode's limits on calls and tokens, which are the agents'; a model
+                that simulates the world does not.
 
         Raises:
             ModelError: it could not answer, now or when this was recorded.
@@ -126,7 +130,8 @@ class Context:
             raise UsageError(
                 f"no model is bound to {name!r}; bound: {known}" + (f"; {hint!r}?" if hint else "")
             )
-        self._budget.take()
+        if budgeted:
+            self._budget.take()
         episode.usage.call(name)
         digest, shown = episode.prompts.digest(model.id, request)
         key, wording = self.here, ""
@@ -154,7 +159,8 @@ class Context:
             raise
         prompt, answered = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
         episode.usage.answer(name, prompt, answered)
-        self._budget.tokens += prompt + answered
+        if budgeted:
+            self._budget.tokens += prompt + answered
         return completion
 
     async def tool(self, tool: Tool, arguments: Mapping[str, Json]) -> Json:

@@ -18,8 +18,8 @@ class Limits:
 
     Attributes:
         steps: actions of an agent.
-        model_calls: requests sent to models.
-        tokens: prompt and answer tokens together.
+        model_calls: requests sent to models of agents.
+        tokens: prompt and answer tokens of these together.
         wall_s: seconds of wall-clock time.
         repeats: times the same action may fail in the same way, and turns without a usable reply, in a row.
 

@@ -6,7 +6,8 @@ import pytest
 
 from worldloom.core.action import Action
 from worldloom.core.errors import DocumentError
-from worldloom.worlds.aaw.world import RulesState, RulesWorld
+from worldloom.worlds.aaw.state import AawState
+from worldloom.worlds.aaw.world import RulesWorld
 
 DEVICES = [
     {"device_id": "kitchen", "name": "Kitchen speaker", "paired": True},
@@ -30,7 +31,7 @@ def play(scenario_of: Any) -> Any:
         entities: dict[str, Any], *calls: tuple[str, dict[str, Any]]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         world = RulesWorld(scenario_of(entities, context={"night": True}))
-        state: RulesState = world.initial(0)
+        state: AawState = world.initial(0)
         fact: dict[str, Any] = {}
         for name, arguments in calls:
             state, fact = world.apply(state, Action(name, arguments))

@@ -156,7 +156,7 @@ UNLAWFUL = [
     ("free", {}, reply(success="true"), "success must be"),
     ("free", {}, reply(message=" "), "message must be"),
     ("free", {}, reply(message={"a": 1}), "message must be"),
-    ("free", {}, reply(message="x" * 5000), "at most 4,000"),
+    ("free", {}, reply(message="x" * 5000), "message has 5,000 characters; at most 1,"),
     ("free", {}, reply(thought_process=1), "thought_process must be"),
     ("free", {}, reply(extra=1), "Unknown key 'extra'"),
     ("free", {}, "{}", "success must be"),

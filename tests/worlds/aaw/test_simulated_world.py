@@ -17,8 +17,8 @@ from worldloom.models.scripted import ScriptedModel
 from worldloom.runs.context import Context
 from worldloom.worlds.aaw.parameters import Refused
 from worldloom.worlds.aaw.simulated.world import ModelWorld
-from worldloom.worlds.aaw.state import Surroundings, same
-from worldloom.worlds.aaw.world import RulesState, RulesWorld
+from worldloom.worlds.aaw.state import AawState, Surroundings, same
+from worldloom.worlds.aaw.world import RulesWorld
 
 LIBRARY = {scenario.id: scenario for scenario in load_suite("everyday")}
 each = pytest.mark.parametrize("name", LIBRARY)
@@ -44,7 +44,7 @@ class Oracle:
         }
         name, _, arguments = action.partition(" with ")
         surroundings = self._rules.initial(0).surroundings
-        _, fact = self._rules.apply(RulesState(entities, surroundings), Action(name, json.loads(arguments)))
+        _, fact = self._rules.apply(AawState(entities, surroundings), Action(name, json.loads(arguments)))
         shown = {"thought_process": "", "success": fact["success"], "message": fact["message"]}
         return json.dumps({**shown, "state_changes": fact["changes"]})
 

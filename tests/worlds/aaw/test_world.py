@@ -12,7 +12,8 @@ from worldloom.core.canonical import canonical
 from worldloom.core.errors import UsageError
 from worldloom.core.scenario import Scenario
 from worldloom.runs.context import Context
-from worldloom.worlds.aaw.world import RulesState, RulesWorld, build
+from worldloom.worlds.aaw.state import AawState
+from worldloom.worlds.aaw.world import RulesWorld, build
 from worldloom.worlds.session import WorldSession
 
 HERE = Context.null()
@@ -23,9 +24,7 @@ def world(scenario_of: Any, lamp_entity: Any) -> RulesWorld:
     return build(scenario_of({"lamp": lamp_entity}, context={"date": "2026-07-03"}))
 
 
-def step(
-    world: RulesWorld, state: RulesState, name: str, **arguments: Any
-) -> tuple[RulesState, Feedback, Any]:
+def step(world: RulesWorld, state: AawState, name: str, **arguments: Any) -> tuple[AawState, Feedback, Any]:
     made = asyncio.run(world.step(state, {"agent": Action(name, arguments)}, HERE))
     (fact,) = made.facts
     return made.state, made.feedback["agent"], fact

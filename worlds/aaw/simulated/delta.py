@@ -22,9 +22,9 @@ from worldloom.worlds.aaw.simulated.agreement import (
 from worldloom.worlds.aaw.simulated.shapes import Shape
 from worldloom.worlds.aaw.state import same
 
-MAX_MESSAGE = 4_000
-"""Characters of a message: it stays in the agent's chat for the rest of the episode."""
-MAX_THOUGHT = 600
+SPARE = 1_000
+"""Characters by which a message may be longer than the state is as JSON: it stays in the agent's chat."""
+MAX_THOUGHT = 400
 """Characters of a thought that the schema allows; a longer one is no fault."""
 _KEYS = ("thought_process", "success", "message", "state_changes")
 
@@ -55,8 +55,8 @@ class Delta:
     entities: Mapping[str, Json]
 
 
-def read_proposal(completion: Completion) -> Proposal:
-    """The proposal that a reply holds.
+def read_proposal(completion: Completion, longest: int) -> Proposal:
+    """The proposal that a reply holds; `longest` is how many characters its message may have.
 
     Raises:
         ReplyError: it holds none.
@@ -73,8 +73,8 @@ def read_proposal(completion: Completion) -> Proposal:
         raise ReplyError("success must be true or false.")
     if not isinstance(message, str) or not message.strip():
         raise ReplyError("message must be a text that is not empty.")
-    if len(message) > MAX_MESSAGE:
-        raise ReplyError(f"message has {len(message):,} characters; at most {MAX_MESSAGE:,} are allowed.")
+    if len(message) > longest:
+        raise ReplyError(f"message has {len(message):,} characters; at most {longest:,} are allowed.")
     if not isinstance(changes, dict):
         raise ReplyError("state_changes must be an object: entity, then property, then its new value.")
     return Proposal(success, message, changes)
@@ -96,12 +96,17 @@ class Bounds:
     before: States
     initial: States
 
+    @property
+    def longest_message(self) -> int:
+        """Characters of a message, which tells of the state and of no more."""
+        return SPARE + len(canonical(dict(self.before)))
+
     def schema(self, read_only: bool) -> dict[str, Json]:
         """JSON Schema of a reply; entities and properties that cannot change are left out of it."""
         properties: dict[str, Json] = {
             "thought_process": {"type": "string", "maxLength": MAX_THOUGHT},
             "success": {"type": "boolean"},
-            "message": {"type": "string", "minLength": 1, "maxLength": MAX_MESSAGE},
+            "message": {"type": "string", "minLength": 1, "maxLength": self.longest_message},
         }
         if not read_only:
             names = self.returns.entities if self.returns.complete else self.before

@@ -129,7 +129,7 @@ class Simulator:
         Raises:
             ModelError: as `Context.model`.
         """
-        return await ctx.model(MODEL, self.request(states, call, refused))
+        return await ctx.model(MODEL, self.request(states, call, refused), budgeted=False)
 
     def check(self, states: States, call: Call, completion: Completion, trace: Sequence[Json] = ()) -> Answer:
         """The answer that a reply holds.
@@ -137,7 +137,8 @@ class Simulator:
         Raises:
             ReplyError: it holds none that may be given; the text says to the model what is wrong.
         """
-        proposal, action = read_proposal(completion), call.action
+        bounds, action = self._bounds(states, call), call.action
+        proposal = read_proposal(completion, bounds.longest_message)
         if any(proposal.changes.values()) and (action.spec.read_only or not proposal.success):
             why = (
                 f"{action.spec.name} only reads"
@@ -147,7 +148,7 @@ class Simulator:
             raise ReplyError(f"state_changes must be empty: {why}.")
         if action.spec.read_only or not proposal.success:
             return Answer(proposal.success, proposal.message, Delta({}, {}))
-        delta = self._bounds(states, call).checked(proposal.changes)
+        delta = bounds.checked(proposal.changes)
         broken = self._broken({**states, **delta.entities}, trace)
         if broken:
             raise ReplyError(f"After these state_changes this would not hold any more: {broken}")
