@@ -297,7 +297,7 @@ def test_a_fault_whose_text_no_file_can_hold_does_not_stop_the_run(desk):
         raise ValueError("half a character: \ud83d")
 
     (row,) = desk.play(play)
-    assert (row.reason, row.detail) == ("error", "ValueError: half a character: ?")
+    assert (row.reason, row.detail) == ("error", "ValueError: half a character: \ufffd")
 
 
 def test_a_scorer_with_a_bug_costs_its_episode_the_scores_and_no_other_anything(desk):

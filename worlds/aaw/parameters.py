@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worldloom.core.canonical import Json
+from worldloom.core.canonical import Json, encodable
 from worldloom.core.errors import UsageError, nearest
 from worldloom.core.frozen import FrozenDict, FrozenList
 from worldloom.core.yamlio import Fault, Path
@@ -85,7 +85,7 @@ class Parameters:
             yield from _schema_faults(schema, (*at, name))
 
     def _unknown(self, name: object) -> str:
-        if not isinstance(name, str) or not _encodable(name):
+        if not isinstance(name, str) or not encodable(name):
             return "The name of a parameter is no plain text."
         near = nearest(name, self.schemas)
         hint = f" Did you mean '{near}'?" if near else ""
@@ -145,18 +145,14 @@ def _plain(value: Any, where: str, budget: list[int], depth: int) -> Json:
         return value
     if type(value) is float and math.isfinite(value):
         return value + 0.0
-    if type(value) is str and _encodable(value):
+    if type(value) is str and encodable(value):
         return value
     if type(value) in (list, FrozenList):
         return [_plain(item, where, budget, depth + 1) for item in value]
-    if type(value) in (dict, FrozenDict) and all(type(key) is str and _encodable(key) for key in value):
+    if type(value) in (dict, FrozenDict) and all(type(key) is str and encodable(key) for key in value):
         budget[0] -= sum(map(len, value))
         return {key: _plain(item, where, budget, depth + 1) for key, item in value.items()}
     raise Refused(f"The {where} holds something that is no plain JSON value.")
-
-
-def _encodable(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

@@ -8,6 +8,7 @@ from worldloom.core.canonical import Json, canonical, digest, parse
 from worldloom.core.errors import RecordError
 from worldloom.core.frozen import freeze, thaw
 from worldloom.core.scenario import Scenario
+from worldloom.core.surrogates import mend
 from worldloom.core.view import View
 from worldloom.worlds.aaw.body import AawBody, EntityAction
 from worldloom.worlds.aaw.returns import is_read_only
@@ -147,7 +148,7 @@ def _spec(entity_id: str, action: EntityAction) -> ActionSpec:
 
 def _recordable(name: str) -> str:
     """The name of an action as far as a record needs to hold it."""
-    return name[:200].encode("utf-8", "replace").decode("utf-8")
+    return mend(name[:200])
 
 
 def same(left: Json, right: Json) -> bool:

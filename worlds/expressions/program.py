@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from worldloom.core.canonical import Json
-from worldloom.core.errors import nearest
+from worldloom.core.errors import meant
 from worldloom.worlds.expressions import values
 from worldloom.worlds.expressions.functions import FUNCTIONS, Function
 from worldloom.worlds.expressions.parser import parse
@@ -117,11 +117,8 @@ def compile_program(source: str, functions: Mapping[str, Function] | None = None
 def _check_call(call: Call, known: Mapping[str, Function]) -> None:
     function = known.get(call.name)
     if function is None:
-        near = nearest(call.name, known)
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise SyntaxFault(
-            call.at, f"unknown function {call.name!r}{hint}", f"has, {', '.join(sorted(known))}"
-        )
+        found = f"unknown function {call.name!r}{meant(call.name, known)}"
+        raise SyntaxFault(call.at, found, f"has, {', '.join(sorted(known))}")
     allowed = function.free if call.receiver is None else function.method
     if len(call.arguments) not in allowed:
         forms = [f"{call.name}({', '.join('abc'[:n])})" for n in function.free]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from worldloom.api import runs_folder
-from worldloom.core.errors import UsageError, nearest
+from worldloom.core.errors import UsageError, meant
 from worldloom.core.project import find_project
 from worldloom.runs.store import RunStore
 
@@ -48,10 +48,8 @@ def find_run(name: str, given: Path | None) -> Path:
         return names[begun[0]]
     if begun:
         raise UsageError(f"{len(begun)} runs in {place} begin with {name!r}: {_few(begun)}")
-    close = nearest(name, names)
-    meant = f"; did you mean {close!r}?" if close else ""
     raise UsageError(
-        f"no run {name!r} in {place}{meant}\n  allowed: the path of a run, {LAST}, {_few(list(names))}"
+        f"no run {name!r} in {place}{meant(name, names)}\n  allowed: the path of a run, {LAST}, {_few(list(names))}"
     )
 
 

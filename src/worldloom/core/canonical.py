@@ -76,10 +76,10 @@ def _check(value: Any, path: tuple[str | int, ...]) -> None:
 def _surrogate_path(value: Any, path: tuple[str | int, ...]) -> str:
     """Path of the first text that UTF-8 cannot hold."""
     if isinstance(value, str):
-        return "" if _encodable(value) else _shown(path)
+        return "" if encodable(value) else _shown(path)
     if isinstance(value, dict):
         for key, item in value.items():
-            found = _shown((*path, key)) if not _encodable(key) else _surrogate_path(item, (*path, key))
+            found = _shown((*path, key)) if not encodable(key) else _surrogate_path(item, (*path, key))
             if found:
                 return found
     if isinstance(value, list):
@@ -89,7 +89,8 @@ def _surrogate_path(value: Any, path: tuple[str | int, ...]) -> str:
     return ""
 
 
-def _encodable(text: str) -> bool:
+def encodable(text: str) -> bool:
+    """Whether UTF-8 can hold the text: lone surrogates it cannot."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -163,6 +163,18 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
+def meant(word: object, choices: Iterable[str]) -> str:
+    """`, did you mean 'choice'?`, to follow a word that is none of the choices; empty if none comes near."""
+    near = nearest(word, choices) if isinstance(word, str) else None
+    return f", did you mean {near!r}?" if near else ""
+
+
+def offer(word: object, choices: Iterable[str]) -> str:
+    """As `meant`, and below it all choices."""
+    names = list(choices)
+    return f"{meant(word, names)}\n  allowed: {', '.join(names) or 'none is there yet'}"
+
+
 def _caret(source: str, column: int) -> tuple[str, str]:
     """A line and the caret under its character `column` (from 0); a long line is cut to what is around it."""
     first = max(0, column - _SHOWN // 2) if len(source) > _SHOWN else 0

@@ -7,7 +7,7 @@ subject folders, from entry points `worldloom.rooms` and from the project file.
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.machinery import ModuleSpec
@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from worldloom.core.errors import UsageError, nearest
+from worldloom.core.errors import UsageError, meant, offer
 from worldloom.core.project import Project
 from worldloom.core.yamlio import Fault, Faults, parse, validate
 
@@ -164,8 +164,8 @@ class Room:
             UsageError: the world has no such engine, or as `load`.
         """
         if name not in self.engines:
-            offer = _offer(name, [RULES, *self.engines])
-            raise UsageError(f"worlds of kind {self.kind!r} have no engine {name!r}{offer}")
+            choices = offer(name, [RULES, *self.engines])
+            raise UsageError(f"worlds of kind {self.kind!r} have no engine {name!r}{choices}")
         return self._attribute(f"engines: {name}", self.engines[name])
 
     def _attribute(self, part: str, reference: str) -> object:
@@ -176,7 +176,7 @@ class Room:
         except AttributeError:
             raise UsageError(
                 f"{self.place}: {part}: the module {module.__name__} has no {attribute!r}"
-                f"{_meant(attribute, vars(module))}"
+                f"{meant(attribute, vars(module))}"
             ) from None
 
     def _import(self, name: str) -> ModuleType:
@@ -243,7 +243,7 @@ class Registry:
             return self._rooms[role, name]
         except KeyError:
             names = [room.name for room in self.rooms(role)]
-            raise UsageError(f"there is no {role} {name!r}{_offer(name, names)}") from None
+            raise UsageError(f"there is no {role} {name!r}{offer(name, names)}") from None
 
     def kinds(self) -> tuple[str, ...]:
         """Scenario kinds that some world defines."""
@@ -256,7 +256,7 @@ class Registry:
             UsageError: no world defines it.
         """
         if kind not in self._worlds:
-            raise UsageError(f"there is no kind {kind!r}{_offer(kind, self.kinds())}")
+            raise UsageError(f"there is no kind {kind!r}{offer(kind, self.kinds())}")
         return self._worlds[kind]
 
     def graph_of(self, kind: str) -> Room:
@@ -341,12 +341,3 @@ def _folder_package(place: str) -> str:
         if spec.loader is not None and init.is_file():
             spec.loader.exec_module(sys.modules[name])
     return name
-
-
-def _offer(name: str, choices: Sequence[str]) -> str:
-    return f"{_meant(name, choices)}\n  allowed: {', '.join(choices) or 'none is there yet'}"
-
-
-def _meant(name: str, choices: Iterable[str]) -> str:
-    near = nearest(name, choices)
-    return f", did you mean {near!r}?" if near else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from worldloom.core.errors import DocumentError, Problem, UsageError, nearest
+from worldloom.core.errors import DocumentError, Problem, UsageError, offer
 from worldloom.core.project import FILE_NAME
 from worldloom.core.registry import CARD, Registry
 from worldloom.core.scenario import Scenario, scenario_from
@@ -69,10 +69,7 @@ def library_suite(name: str) -> list[Path]:
     """
     suites = _suites()
     if not isinstance(name, str) or name not in suites:
-        near = nearest(name, suites) if isinstance(name, str) else None
-        meant = f", did you mean {near!r}?" if near else ""
-        allowed = ", ".join(suites) or "none is there yet"
-        raise UsageError(f"there is no suite {name!r}{meant}\n  allowed: {allowed}")
+        raise UsageError(f"there is no suite {name!r}{offer(name, suites)}")
     return _found(suites[name]) if suites[name].is_dir() else [suites[name]]
 
 

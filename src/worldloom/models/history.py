@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from worldloom.core.content import Part, Text
+from worldloom.core.surrogates import mend, mend_json
 from worldloom.models.model import Message, ToolCall
-from worldloom.models.surrogates import mend, mend_json
 
 NOTHING = "(nothing)"
 """Stands where a server demands a text and there is none."""

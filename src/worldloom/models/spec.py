@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from worldloom.core.canonical import Json
-from worldloom.core.errors import UsageError, nearest
+from worldloom.core.errors import UsageError, offer
 from worldloom.models.model import Request
 
 
@@ -82,10 +82,8 @@ def settings_of(spec: ModelSpec) -> Settings:
     allowed = (*_SAMPLING, "extra_body", "context_tokens")
     for name, value in spec.parameters.items():
         if name not in allowed:
-            close = nearest(name, allowed)
-            hint = f"; did you mean {close!r}?" if close else ""
             raise UsageError(
-                f"model {spec.model!r}: unknown parameter {name!r}; allowed: {', '.join(allowed)}{hint} "
+                f"model {spec.model!r}: unknown parameter {name!r}{offer(name, allowed)} "
                 "(fields that only your server knows go under extra_body)"
             )
         _check(spec.model, name, value)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from worldloom.core.errors import UsageError, nearest
+from worldloom.core.errors import UsageError, offer
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Told (bytes so far, bytes in all)."""
@@ -78,11 +78,7 @@ def weights(name: str) -> Weights:
     """
     if name in CATALOGUE:
         return CATALOGUE[name]
-    close = nearest(name, CATALOGUE)
-    hint = f"; did you mean {close!r}?" if close else ""
-    raise UsageError(
-        f"no embedded model {name!r}; allowed: {', '.join(CATALOGUE)}, or the path of a .gguf file{hint}"
-    )
+    raise UsageError(f"no embedded model {name!r}{offer(name, CATALOGUE)}, or the path of a .gguf file")
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:

@@ -14,11 +14,11 @@ from dataclasses import replace
 from worldloom.core.canonical import Json
 from worldloom.core.content import Image, Part, Text
 from worldloom.core.errors import ModelError
+from worldloom.core.surrogates import mend_json
 from worldloom.models.classify import kind_of, printable
 from worldloom.models.history import sanitise
 from worldloom.models.model import Completion, FinishReason, Message, Request, ToolCall, Usage
 from worldloom.models.reasoning import split_reasoning
-from worldloom.models.surrogates import mend_json
 
 MOST_CALLS = 128
 """Tool calls of one answer that are read; a longer list is no answer."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from worldloom.core.canonical import Json, canonical, parse
 from worldloom.core.content import Blob
-from worldloom.core.errors import Ended, ModelError, RecordError, ToolError, UsageError, nearest
+from worldloom.core.errors import Ended, ModelError, RecordError, ToolError, UsageError, offer
 from worldloom.core.key import child_scope, event_key, show_key
+from worldloom.core.surrogates import mend
 from worldloom.models.model import Completion, Model, Request
 from worldloom.runs.block import pack_columns
 from worldloom.runs.chance import generator
@@ -125,11 +126,7 @@ class Context:
         episode = self._episode
         model = episode.models.get(name)
         if model is None:
-            known = ", ".join(sorted(episode.models)) or "none"
-            hint = nearest(name, episode.models)
-            raise UsageError(
-                f"no model is bound to {name!r}; bound: {known}" + (f"; {hint!r}?" if hint else "")
-            )
+            raise UsageError(f"no model is bound to {name!r}{offer(name, sorted(episode.models))}")
         if budgeted:
             self._budget.take()
         episode.usage.call(name)
@@ -141,7 +138,7 @@ class Context:
             try:
                 completion = await model.complete(request)
             except ModelError as error:
-                wording = _writable(str(error))
+                wording = mend(str(error))
                 episode.ledger.note(key, "model_error.1", {"kind": error.kind, "text": wording})
                 return {"error": error.kind}
             episode.ledger.note(key, "model.1", dict(completion.telemetry))
@@ -353,7 +350,7 @@ class Context:
         except Ended:
             raise
         except Exception as fault:  # noqa: BLE001  # the outside may raise anything; a replay must find it again
-            wording = _writable(repr(fault))
+            wording = mend(repr(fault))
             ledger.note(key, "broke.1", {"text": wording})
             return {"broke": fault.__class__.__name__}, wording
         return {"answer": answer}, ""
@@ -369,7 +366,7 @@ class Context:
         except Ended:
             raise
         except Exception as fault:  # noqa: BLE001  # a tool that cannot be asked cannot tell
-            self._episode.ledger.note(key, "broke.1", {"text": _writable(repr(fault))})
+            self._episode.ledger.note(key, "broke.1", {"text": mend(repr(fault))})
             found = Fate.UNKNOWN
         if found is Fate.UNKNOWN:
             detail = f"the call at {show_key(key)} was sent before a crash"
@@ -392,7 +389,3 @@ class Context:
                     raise
                 task.uncancel()
                 raise self._episode.stopped(key, at) from None
-
-
-def _writable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from worldloom.core.canonical import canonical, parse
 from worldloom.core.errors import Divergence, Ended, RecordError
 from worldloom.core.event import Event
+from worldloom.core.surrogates import mend
 from worldloom.models.model import Model
 from worldloom.runs.context import Context
 from worldloom.runs.effect import EFFECTS
@@ -165,8 +166,7 @@ class Executor:
 
     def _mended(self, text: str) -> str:
         """Text for people, which may hold anything a server or an exception said, as it can be written."""
-        lawful = text.encode("utf-8", "replace").decode("utf-8")
-        return str(parse(self.mend(canonical(lawful))))
+        return str(parse(self.mend(canonical(mend(text)))))
 
     def _open(self, planned: Planned) -> tuple[Episode, Episode]:
         """The episode and its scoring pass, with what an earlier life left of them."""

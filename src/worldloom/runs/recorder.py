@@ -11,8 +11,8 @@ from typing import Any
 
 from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import ModelError
+from worldloom.core.surrogates import mend_json
 from worldloom.models.model import Completion, Message, Request, ToolCall, Usage
-from worldloom.models.surrogates import mend_json
 
 
 class Prompts:

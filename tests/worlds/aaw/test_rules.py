@@ -262,7 +262,7 @@ def problem_of(scenario_of: Any, world: dict[str, Any]) -> Any:
         ({"result": "=args.idd", "parameters": TEXT}, "args has no 'idd'", "id", "idd"),
         ({"result": "=context.nite"}, "context has no 'nite'", None, "nite"),
         ({"result": {"a": ["=e.level +"]}}, "the expression ends too early", None, '"'),
-        ({"result": "=sise(e.items)"}, "unknown function 'sise'; did you mean 'size'?", None, "sise"),
+        ({"result": "=sise(e.items)"}, "unknown function 'sise', did you mean 'size'?", None, "sise"),
         ({"result": "=called('e.goo')"}, "'e.goo' is no action of this world", "e.go", "'e.goo'"),
         ({"effects": [{"set": {"e.levle": 1}}]}, "e has no 'levle'", "level", '"e.levle"'),
         ({"effects": [{"set": {"e.map.colr": 1}}]}, "e.map has no 'colr'", "color", '"e.map.colr"'),

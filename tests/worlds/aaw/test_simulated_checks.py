@@ -205,7 +205,7 @@ def test_a_second_lawful_reply_is_applied_and_the_attempts_are_counted(scenario:
         ("guide.play", {}, "The required parameter 'number' is missing; expected a whole number."),
         ("guide.play", {"number": "2"}, "The parameter 'number' is the text \"2\"; expected a whole number."),
         ("guide.start", {"now": True}, "There is no parameter 'now'. It takes none."),
-        ("guide.\ud800", {}, "'guide' has no action '?'."),
+        ("guide.\ud800", {}, "'guide' has no action '\ufffd'."),
     ],
 )
 def test_what_does_not_fit_is_answered_without_the_model(

@@ -132,7 +132,7 @@ def test_a_condition_must_be_true_or_false() -> None:
         ("1 2", 2, "unexpected '2'"),
         ("'abc", 0, "no meaning"),
         ("a ; b", 2, "no meaning"),
-        ("sise(items)", 0, "unknown function 'sise'; did you mean 'size'?"),
+        ("sise(items)", 0, "unknown function 'sise', did you mean 'size'?"),
         ("items.size(1)", 6, "'size' with 1 arguments as a method"),
         ("has(lamp)", 0, "no field"),
         ("items.map(1, 2)", 10, "no name"),

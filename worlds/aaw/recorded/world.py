@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json
-from worldloom.core.errors import UsageError, nearest
+from worldloom.core.errors import UsageError, offer
 from worldloom.core.scenario import Scenario
 from worldloom.runs.context import Context
 from worldloom.worlds.aaw.recorded.record import Step, read_record
@@ -87,12 +87,8 @@ def build(scenario: Scenario, options: Mapping[str, Json]) -> ReplayWorld:
     if not isinstance(episodes, dict) or set(options) != {"episodes"}:
         raise UsageError(f"world replay: options {sorted(options)}; allowed: episodes")
     if scenario.id not in episodes:
-        near = nearest(scenario.id, episodes)
-        hint = f", did you mean {near!r}?" if near else ""
-        raise UsageError(
-            f"the record has no episode of the scenario {scenario.id!r}{hint}\n"
-            f"  allowed: {', '.join(episodes) or 'none, the record is empty'}"
-        )
+        choices = offer(scenario.id, episodes)
+        raise UsageError(f"the record has no episode of the scenario {scenario.id!r}{choices}")
     try:
         steps = TypeAdapter(tuple[Step, ...]).validate_python(tuple(_listed(episodes[scenario.id])))
     except ValidationError as wrong:
