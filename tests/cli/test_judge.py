@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from worldloom.api import judging
+
 YES = json.dumps({"reasoning": "so it is", "verdict": "met"})
 PROSE = "evaluation_rubric:\n  - {criterion: It was done with care., pass_condition: Nothing was torn.}\n"
 
@@ -132,6 +134,16 @@ def test_a_limit_and_a_second_time_ask_for_no_more_than_they_must(played, comman
     assert server.chats == 4
     calibrate(command, *words, "--limit", "2")
     assert server.chats == 4
+
+
+def test_an_interrupt_says_that_nothing_is_lost(played, command, monkeypatch):
+    async def interrupted(*words, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(judging, "calibrate", interrupted)
+    done = command("judge", "calibrate", "last", "--judge", "m", "--judge-base-url", "http://127.0.0.1:9/v1")
+    assert done.exit_code == 130
+    assert "the same command goes on with the rest" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("judge",), ("judge", "--help"), ("judge", "calibrate", "--help")])

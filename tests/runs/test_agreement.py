@@ -176,6 +176,16 @@ def test_a_weak_calibration_leaves_the_correction_open():
     assert (found.low, found.high) == (0.0, 1.0)
 
 
+def test_failures_that_all_come_from_one_scenario_leave_the_correction_open():
+    """A third of the resamples holds none of them, and says nothing of specificity."""
+    calibration = [Verdict(f"s{n % 4}", "met", True) for n in range(40)]
+    calibration += [Verdict("s4", "not_met", False)] * 10
+    seen = [Verdict(f"t{n % 20}", "met" if n % 2 else "not_met") for n in range(400)]
+    found = corrected(seen, calibration)
+    assert found.value == pytest.approx(0.5)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
 def test_the_same_sample_gives_the_same_numbers_whatever_its_order():
     sample = noisy(100, 0.8, 0.8, 0.5, seed=9)
     mixed = list(sample)

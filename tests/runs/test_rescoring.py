@@ -61,6 +61,8 @@ def test_what_is_scored_is_not_asked_again(desk, again, echo, concurrency):
     first = again(judge, concurrency=concurrency)
     assert again(judge, concurrency=concurrency) == first
     assert judge.asked == 10
+    # Nor is it computed again: a pass that is complete stays what it was, whatever scores today.
+    assert again(judge, scorer=object(), concurrency=concurrency) == first
 
 
 @pytest.mark.parametrize("answered", range(6))

@@ -154,9 +154,7 @@ async def calibrate(
         if limit is not None:
             cases = _spread(cases)[: whole("limit", limit, 1)]
         if not cases:
-            raise UsageError(
-                f"{folder} holds no criterion whose verdict is known and that a judge could be asked about"
-            )
+            raise UsageError(f"{folder}: no criterion whose verdict is known could be put to a judge")
         form = form_of(plan, registry)
         mark = judge_digest(judge, form)
         names = _scorings(store, mark, cases)

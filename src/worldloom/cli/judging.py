@@ -68,11 +68,14 @@ def calibrate(
         raise UsageError("name the judge with --judge, or in worldloom.yaml under models: judge:")
     have_weights([who])
     with _progress(stderr()) as seen:
-        found, file = asyncio.run(
-            judging.calibrate(
-                folder, registry, who, labels=labels, limit=limit, concurrency=concurrency, seen=seen
-            )
+        work = judging.calibrate(
+            folder, registry, who, labels=labels, limit=limit, concurrency=concurrency, seen=seen
         )
+        try:
+            found, file = asyncio.run(work)
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note("what was judged is kept; the same command goes on with the rest")
+            raise
     if as_json:
         put_json({**found.summary(), "file": str(file)})
     else:

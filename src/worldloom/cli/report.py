@@ -10,10 +10,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from worldloom.api import fidelity
 from worldloom.api.cast import CastSpec
 from worldloom.api.judging import Judged, judged
 from worldloom.api.planning import contestant_of, limits_of
 from worldloom.api.result import Line, RunResult
+from worldloom.cli.fidelity_report import print_fidelity
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.terminal import cell, near, say, table
 from worldloom.models.weights import CATALOGUE
@@ -40,6 +42,11 @@ def print_report(screen: Console, result: RunResult) -> None:
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
     say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")
+    found = fidelity.report(result)
+    if found is not None:
+        print_fidelity(screen, found)
+        _next_steps(screen, result)
+        return
     lines = result.lines()
     made = _wide_table(result, lines)
     if _excess(screen, made) > 0:
@@ -56,8 +63,9 @@ def print_report(screen: Console, result: RunResult) -> None:
 
 def shown_json(result: RunResult) -> dict[str, Any]:
     """The same facts for `--json`."""
-    judge = judged(result)
-    return {**result.to_json(), "judge": None if judge is None else judge.to_json()}
+    judge, found = judged(result), fidelity.report(result)
+    shown = {**result.to_json(), "judge": None if judge is None else judge.to_json()}
+    return shown if found is None else {**shown, "fidelity": found.to_json()}
 
 
 def command(*words: str | Path) -> str:

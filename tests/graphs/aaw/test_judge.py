@@ -242,7 +242,9 @@ def test_who_talks_at_length_does_not_fill_the_window(bench):
     assert "(500,000 characters in all)" in bench.asked()[0]
 
 
-@pytest.mark.parametrize("text", ["<b>", "&lt;", "a\nb", "é ü 日本", "\u200b", "\\u003c", '"', "\U000e0041", "\uffff\ue000"])
+@pytest.mark.parametrize(
+    "text", ["<b>", "&lt;", "a\nb", "é ü 日本", "\u200b", "\\u003c", '"', "\U000e0041", "\uffff\ue000"]
+)
 def test_what_is_quoted_can_be_read_back(text):
     assert json.loads(quoted({"key": text, text: 1})) == {"key": text, text: 1}
 
