@@ -74,10 +74,25 @@ def test_a_server_that_is_not_there_is_in_the_way(checks, here):
 
 
 def test_flags_name_the_model_to_look_at(checks, here, serve):
-    found, exit_code = checks("--model", "m", "--base-url", serve([]).url)
+    found, exit_code = checks("--model", "m", "--base-url", serve(["hi"]).url)
     assert (found["model agent"]["state"], exit_code) == ("ok", 0)
     found, exit_code = checks("--model", "nonsense")
     assert (found["model agent"]["state"], exit_code) == ("bad", 1)
+
+
+def test_a_model_that_the_flags_name_is_tried_and_what_it_ignores_is_said(checks, here, serve):
+    server = serve(["Two oaks"])
+    found, exit_code = checks("--model", "m", "--base-url", server.url)
+    said = {
+        name: found[f"agent: {name}"]["said"].partition(":")[0]
+        for name in ("json_schema", "logprobs", "tools")
+    }
+    assert said == dict.fromkeys(said, "ignored")
+    assert found["agent: json_schema"]["next"].startswith("decisions are asked for so")
+    assert (server.chats, exit_code) == (6, 0), "worth knowing, and in nobody's way"
+    write_project(here, "hosted_vllm/m", server.url)
+    assert not [name for name in checks()[0] if name.startswith("agent: ")]
+    assert server.chats == 6
 
 
 def test_a_faulty_project_file_is_in_the_way_and_the_rest_is_looked_at(checks, here):

@@ -112,6 +112,8 @@ def test_nothing_of_a_hostile_record_reaches_the_terminal_raw(command, here, mon
         "model_ids": {},
         "world": {"engine": ESCAPE, "argument": "", "options": {}, "models": {}},
         "judge": None,
+        "graph": None,
+        "also": {},
     }
     row = EpisodeRow(
         0, "0", ESCAPE, ESCAPE, ESCAPE, 0, 0, "ended", reason=ESCAPE, fault="infrastructure", detail=ESCAPE

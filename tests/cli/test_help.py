@@ -6,7 +6,7 @@ import pytest
 
 import worldloom
 
-COMMANDS = ["run", "resume", "replay", "doctor", "init", "rooms", "runs", "models", "serve", "plan"]
+COMMANDS = ["run", "resume", "replay", "doctor", "init", "rooms", "runs", "models", "serve", "plan", "fidelity", "judge"]
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])

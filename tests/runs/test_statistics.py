@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from worldloom.runs.statistics import bootstrap_interval, estimate
+from worldloom.runs.agreement import wilson
+from worldloom.runs.statistics import bootstrap_interval, estimate, rate
 
 
 def test_nothing_scored_is_no_mean_and_no_interval():
@@ -95,3 +96,62 @@ def test_a_wider_level_gives_a_wider_interval():
     values = np.linspace(0, 1, 40)
     narrow, wide = bootstrap_interval(values, level=0.5), bootstrap_interval(values, level=0.99)
     assert wide[0] < narrow[0] < values.mean() < narrow[1] < wide[1]
+
+
+def test_no_calls_are_no_rate_and_those_of_one_scenario_have_no_interval():
+    assert rate([]).value is None
+    assert rate([("a", 0, 0)]).n == 0
+    found = rate([("a", 3, 4), ("a", 0, 2), ("b", 0, 0)])
+    assert (found.value, found.low, found.high, found.scenarios, found.n) == (0.5, None, None, 1, 6)
+
+
+def test_a_rate_is_over_calls_and_not_over_scenarios():
+    found = rate([("long", 90, 90), ("short", 0, 10)])
+    assert (found.value, found.n, found.scenarios) == (0.9, 100, 2)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+def test_where_scenarios_have_as_many_calls_a_rate_is_the_mean_of_their_shares_with_its_interval():
+    counts = [(f"{n:02}", n * 7 % 11, 10) for n in range(40)]
+    low, high = bootstrap_interval(np.array([hits / calls for _, hits, calls in counts]))
+    found = rate(counts)
+    assert found.value == pytest.approx(sum(hits for _, hits, _ in counts) / 400)
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_for_many_scenarios_the_interval_of_a_rate_is_that_of_the_linearised_ratio():
+    """Cochran 1977, 6.13: the variance of a ratio r = x/y is sum((x - r y)^2) / (n mean(y))^2."""
+    rng = np.random.Generator(np.random.Philox(key=3))
+    calls = rng.integers(2, 40, size=400)
+    hits = rng.binomial(calls, rng.beta(2, 3, size=400))
+    found = rate((str(n), int(x), int(y)) for n, (x, y) in enumerate(zip(hits, calls, strict=True)))
+    ratio = hits.sum() / calls.sum()
+    half = 1.96 * math.sqrt(((hits - ratio * calls) ** 2).sum()) / calls.sum()
+    assert found.value == pytest.approx(ratio)
+    assert (found.low, found.high) == pytest.approx((ratio - half, ratio + half), abs=0.003)
+
+
+def test_the_interval_of_a_rate_covers_the_truth_where_calls_of_a_scenario_resemble_one_another():
+    rng = np.random.Generator(np.random.Philox(key=8))
+    covered, naive = 0, 0
+    for _ in range(60):
+        calls = rng.integers(5, 30, size=50)
+        hits = rng.binomial(calls, rng.beta(0.6, 1.4, size=50))
+        found = rate((str(n), int(x), int(y)) for n, (x, y) in enumerate(zip(hits, calls, strict=True)))
+        low, high = wilson(hits.sum(), calls.sum())
+        covered += found.low <= 0.3 <= found.high
+        naive += low <= 0.3 <= high
+    assert 0.88 <= covered / 60 <= 1.0
+    assert naive < 0.75 * covered
+
+
+def test_where_no_scenario_differs_the_interval_of_a_rate_has_the_scenarios_as_its_n():
+    for hits in (0, 10):
+        found = rate([(str(n), hits, 10) for n in range(8)])
+        assert (found.low, found.high) == wilson(hits / 10 * 8, 8)
+
+
+def test_counts_in_any_order_and_in_any_pieces_give_the_same_rate():
+    counts = [(str(n % 5), n % 3, 4) for n in range(30)]
+    assert rate(counts) == rate(reversed(counts))
+    assert rate(counts).n == 120

@@ -4,10 +4,10 @@ The same manifest gives the same plan, so `resume` and `replay` start from what 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
-from worldloom.api.cast import CastSpec, WorldSpec, called, model_from_json, model_to_json, references
+from worldloom.api.cast import REPLAY, CastSpec, WorldSpec, called, model_from_json, model_to_json, references
 from worldloom.core.canonical import Json, digest
 from worldloom.core.content import Blob
 from worldloom.core.errors import DocumentError, Problem, UsageError
@@ -27,6 +27,22 @@ JUDGE = "judge"
 
 
 @dataclass(frozen=True, slots=True)
+class GraphSpec:
+    """A graph that a run plays in place of the scenarios' own.
+
+    Attributes:
+        name: of its room.
+        options: its settings.
+    """
+
+    name: str
+    options: Mapping[str, Json] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        return {"name": self.name, "options": dict(self.options)}
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run will play.
 
@@ -39,6 +55,8 @@ class Plan:
         title: what is run, for people.
         world: what simulates the worlds.
         judge: who judges criteria that cannot be checked; None leaves them unscored.
+        graph: what plays in place of the scenarios' own graph; None for that.
+        also: scenario id -> who plays it once beside contestant and references.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -49,6 +67,8 @@ class Plan:
     title: str
     world: WorldSpec = WorldSpec()
     judge: ModelSpec | None = None
+    graph: GraphSpec | None = None
+    also: Mapping[str, CastSpec] = field(default_factory=dict)
 
     @property
     def models(self) -> dict[str, ModelSpec]:
@@ -70,16 +90,24 @@ class Plan:
             "limits": asdict(self.limits),
             "world": self.world.to_json(),
             "judge": None if self.judge is None else model_to_json(self.judge),
+            "graph": None if self.graph is None else self.graph.to_json(),
+            "also": {scenario: who.to_json() for scenario, who in self.also.items()},
         }
 
     def entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
         """All episodes: the references first, which take no time, then epoch by epoch."""
         row = 0
         for scenario in self.scenarios:
-            for reference in references(scenario):
-                if reference.agent != self.contestant.agent:
-                    yield self._row(row, scenario, reference, 0), scenario, reference
-                    row += 1
+            once = [
+                one
+                for one in references(scenario)
+                if one.agent != self.contestant.agent and self.world.engine != REPLAY
+            ]
+            if scenario.id in self.also:
+                once.append(self.also[scenario.id])
+            for who in once:
+                yield self._row(row, scenario, who, 0), scenario, who
+                row += 1
         for epoch in range(self.epochs):
             for scenario in self.scenarios:
                 yield self._row(row, scenario, self.contestant, epoch), scenario, self.contestant
@@ -93,7 +121,8 @@ class Plan:
             "seed": seed,
             "epoch": epoch,
         }
-        identity = digest({**parts, **self.world.identity})
+        graph: dict[str, Json] = {} if self.graph is None else {"graph": self.graph.to_json()}
+        identity = digest({**parts, **self.world.identity, **graph})
         return EpisodeRow(row, identity, scenario.id, scenario.category or "", who.name, seed, epoch)
 
 
@@ -136,6 +165,8 @@ def plan_of(store: RunStore, registry: Registry) -> Plan:
         store.manifest("title", str),
         store.read_manifest("world", WorldSpec.from_json),
         judge_of(store),
+        graph_of(store),
+        store.read_manifest("also", _casts),
     )
 
 
@@ -152,6 +183,15 @@ def limits_of(store: RunStore) -> Limits:
 def judge_of(store: RunStore) -> ModelSpec | None:
     """The judge of a stored run."""
     return store.read_manifest("judge", lambda judge: None if judge is None else model_from_json(judge))
+
+
+def graph_of(store: RunStore) -> GraphSpec | None:
+    """What played in a stored run in place of the scenarios' own graphs."""
+    return store.read_manifest("graph", lambda graph: None if graph is None else GraphSpec(**graph))
+
+
+def _casts(also: Mapping[str, Any]) -> dict[str, CastSpec]:
+    return {scenario: CastSpec.from_json(who) for scenario, who in also.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +241,17 @@ class Builder:
                     f"episode {row.row} ({row.scenario}, {row.cast_name}) was planned with other digests than now"
                 )
             program, scorer = self._build(scenario, who)
-            # A floor and a ceiling that the run's limits cut short would be neither.
-            limits = Limits() if who.reference else limits_for(scenario, self._plan.limits)
+            # A floor and a ceiling that the run's limits cut short would be neither; in another graph they are neither.
+            whole = who.reference and self._plan.graph is None
+            limits = Limits() if whole else limits_for(scenario, self._plan.limits)
             yield Planned(row, program, scorer, limits)
 
     def _build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
         place = (scenario.digest, who.identity)
         if place not in self._built:
-            judge = None if self._plan.judge is None else JUDGE
+            judge, graph = None if self._plan.judge is None else JUDGE, self._plan.graph
             config = config_of(scenario, who, self._registry, self._plan.world, judge)
-            self._built[place] = build_program(config, self._registry)
+            self._built[place] = build_program(config, self._registry, graph)
         return self._built[place]
 
 
@@ -231,15 +272,34 @@ def config_of(
     )
 
 
-def build_program(config: GraphConfig, registry: Registry) -> tuple[EpisodeProgram, Scorer]:
-    """Program and scorer of a scenario with its world and its agent."""
+def build_program(
+    config: GraphConfig, registry: Registry, graph: GraphSpec | None = None
+) -> tuple[EpisodeProgram, Scorer]:
+    """Program and scorer of a scenario with its world and its agent.
+
+    Args:
+        graph: what plays in place of the scenario's own graph; a scenario's `metrics` are not those of its scorer.
+
+    Raises:
+        UsageError: there is no such graph, it plays another kind, or it cannot be built.
+    """
     from worldloom.graphs.program import GraphProgram  # noqa: PLC0415  # brings langgraph: 0.9 s
 
     scenario = config.scenario
-    room = registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)
+    if graph is not None:
+        room = registry.get("graph", graph.name)
+        if room.kind != scenario.kind:
+            raise UsageError(
+                f"{scenario.file}: a scenario of kind {scenario.kind!r}, which the graph {graph.name!r} cannot play"
+                f"\n  allowed: kind {room.kind}"
+            )
+        config = replace(config, options=graph.options)
+    else:
+        room = registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)
     program = GraphProgram(room.name, called(room.load())(config))
     scorer = cast(Scorer, called(room.load("scorer"))(config))
-    return program, scorer if scenario.metrics is None else Chosen(scorer, scenario.metrics)
+    own = graph is not None or scenario.metrics is None
+    return program, scorer if own else Chosen(scorer, scenario.metrics or ())
 
 
 def limits_for(scenario: Scenario, run: Limits) -> Limits:

@@ -150,6 +150,49 @@ def run(
     return running.run(paths or (), wanted, concurrency=concurrency, place=runs_dir, as_json=as_json)
 
 
+@app.command(short_help="How faithfully does a model simulate?")
+def fidelity(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", help="Scenario files with rules, suite files, folders.", show_default=False
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A suite of the library. Without PATH: starter.")
+    ] = None,
+    world_model: WorldModel = None,
+    world_base_url: WorldBaseUrl = None,
+    random: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Random trajectories on each scenario.")
+    ] = 2,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Take the actions of this record as well.", show_default=False),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="How often each call is put to it.")] = 3,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Actions in a trajectory, as in `run`.", show_default=False),
+    ] = None,
+    concurrency: Concurrency = 8,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure how faithfully a language model simulates worlds whose rules are known.
+
+    The scenarios' own paths and random trajectories are played by the rules; each of their calls is put to the model
+    from the same state, and what it says is compared. It is a run like others: it can be resumed, replayed and shown.
+    """
+    from worldloom.api.fidelity import Trajectories  # noqa: PLC0415 (brings numpy)
+    from worldloom.cli import fidelity as measuring  # noqa: PLC0415 (brings numpy)
+
+    return measuring.fidelity(
+        paths or (), Trajectories(random, record, max_steps), suite=suite, model=(world_model, world_base_url),
+        repeats=repeats, concurrency=concurrency, place=runs_dir, as_json=as_json,
+    )  # fmt: skip
+
+
 @app.command(short_help="Play what a run has left.")
 def resume(
     run: RunName, concurrency: Concurrency = 8, runs_dir: RunsDir = None, as_json: AsJson = False
@@ -203,6 +246,31 @@ def show_run(
         one.show_episode(run, episode, place=runs_dir, as_json=as_json)
     else:
         listing.show_run(run, place=runs_dir, as_json=as_json)
+
+
+@runs.command("compare", short_help="Is run B better than run A?")
+def compare_runs(
+    a: Annotated[str, typer.Argument(metavar="A", help="A run, named as in `show`.", show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run that may be better.", show_default=False)],
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the verdict is about, e.g. NSS. Default: the first that both score.",
+            show_default=False,
+        ),
+    ] = None,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether run B is better than run A, by how much, and what it would take to tell.
+
+    Scenario by scenario, with a 95 % interval and a test over scenarios. There is no verdict where something else than
+    the contestant differs: worlds, judge, graph, a limit that was reached, or a run that is not finished.
+    """
+    from worldloom.cli import comparing  # noqa: PLC0415 (brings numpy)
+
+    comparing.compare_runs(a, b, metric=metric, place=runs_dir, as_json=as_json)
 
 
 @runs.command("export")

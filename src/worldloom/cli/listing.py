@@ -15,6 +15,7 @@ from worldloom.core.errors import WorldloomError
 from worldloom.runs.store import RunStore
 
 _EPISODES = 50  # of a run that are shown; the export has all
+_METRICS = 4  # of an episode that are shown, so that names have room; `--episode` and the export have all
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
         dict.fromkeys(
             score.name for scores in result.scores.values() for score in scores if score.unit != "criterion"
         )
-    )
+    )[:_METRICS]
     numbers = ["seed", *metrics, "steps", "tokens"]
     made = table("no.", "scenario", "cast", "ended", *numbers, right=("no.", *numbers))
     for row in result.episodes[:_EPISODES]:

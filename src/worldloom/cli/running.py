@@ -55,7 +55,7 @@ def run(paths: Sequence[str], wanted: Wanted, *, concurrency: int, place: Path |
     plan = api.plan(paths, **asdict(wanted), project=project, registry=registry)
     have_weights(plan.models.values())
     runs_dir = runs_place(place)
-    return _play(
+    return play(
         lambda watch: playing.start(plan, registry, runs_dir=runs_dir, concurrency=concurrency, watch=watch),
         as_json=as_json,
     )
@@ -76,12 +76,17 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     else:
         have_weights(plan_of(store, registry).models.values())
     store.close()
-    return _play(
+    return play(
         lambda watch: playing.resume(folder, registry, concurrency=concurrency, watch=watch), as_json=as_json
     )
 
 
-def _play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_json: bool) -> int:
+def play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_json: bool) -> int:
+    """Play what `begin` gives, show how far it is and what came of it; returns the exit code.
+
+    Raises:
+        WorldloomError: it could not begin, or could not go on.
+    """
     progress = Progress(stderr())
     try:
         result = asyncio.run(begin(progress))

@@ -1,7 +1,8 @@
 """Statistics over scores: a mean never stands without its interval and its n.
 
 Intervals are percentile bootstraps (Efron 1979) over scenarios, because episodes of one scenario resemble one
-another; the resampling is seeded, so the same scores give the same interval.
+another; the resampling is seeded, so the same scores give the same interval. A mean over scenarios is an `Estimate`, a
+share of all calls a `Rate`.
 """
 
 from collections.abc import Iterable
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from worldloom.runs.agreement import wilson
 
 RESAMPLES = 10_000
 
@@ -68,4 +71,62 @@ def bootstrap_interval(
         resampled.append(sample[rng.integers(len(sample), size=(rows, len(sample)))].mean(axis=1))
     tail = (1 - level) / 2 * 100
     low, high = np.percentile(np.concatenate(resampled), [tail, 100 - tail])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of calls with its 95 % interval.
+
+    Attributes:
+        value: None if nothing was counted.
+        low, high: None below two scenarios.
+        scenarios: number of scenarios with a counted call.
+        n: number of counted calls.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    scenarios: int
+    n: int
+
+
+def rate(counts: Iterable[tuple[str, int, int]], *, seed: int = 0) -> Rate:
+    """The share of hits among all calls: a ratio of sums, since scenarios have different numbers of calls.
+
+    The interval resamples whole scenarios. Where no scenario differs from another that is blind; then it is Wilson's,
+    with the scenarios and not the calls as its n.
+
+    Args:
+        counts: (scenario, hits, calls) of each episode.
+    """
+    by_scenario: dict[str, list[int]] = {}
+    for scenario, hits, calls in counts:
+        if calls:
+            found = by_scenario.setdefault(scenario, [0, 0])
+            found[0], found[1] = found[0] + hits, found[1] + calls
+    if not by_scenario:
+        return Rate(None, None, None, 0, 0)
+    cells = np.array([by_scenario[name] for name in sorted(by_scenario)], float)
+    hits, n = cells.sum(0)
+    value = float(hits / n)
+    if len(cells) < 2:
+        return Rate(value, None, None, 1, int(n))
+    low, high = _ratio_interval(cells, seed)
+    if low == high:
+        low, high = wilson(value * len(cells), len(cells))
+    return Rate(value, low, high, len(cells), int(n))
+
+
+def _ratio_interval(cells: NDArray[np.float64], seed: int) -> tuple[float, float]:
+    """Percentile bootstrap interval of a ratio of sums; `cells` has shape (scenarios, 2): hits and calls."""
+    rng = np.random.Generator(np.random.Philox(key=seed))
+    block = max(1, min(RESAMPLES, 2_000_000 // len(cells)))
+    ratios: list[NDArray[np.float64]] = []
+    for start in range(0, RESAMPLES, block):
+        rows = min(block, RESAMPLES - start)
+        sums = cells[rng.integers(len(cells), size=(rows, len(cells)))].sum(axis=1)
+        ratios.append(sums[:, 0] / sums[:, 1])
+    low, high = np.percentile(np.concatenate(ratios), [2.5, 97.5])
     return float(low), float(high)

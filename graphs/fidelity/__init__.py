@@ -1,0 +1,1 @@
+"""Fidelity: how faithfully a model simulates a world whose rules are known."""
