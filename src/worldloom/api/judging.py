@@ -16,13 +16,12 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from worldloom.api.labels import Rubric, read_labels
-from worldloom.api.planning import JUDGE, Builder, Plan, judge_of, plan_of
+from worldloom.api.planning import JUDGE, Builder, form_of, judge_of, plan_of
 from worldloom.api.playing import opened_models
 from worldloom.api.result import RunResult
 from worldloom.core.arguments import whole
 from worldloom.core.canonical import digest
 from worldloom.core.errors import RecordError, UsageError, WorldloomError
-from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.agreement import (
@@ -251,15 +250,6 @@ def _asked(case: _Case, score: Score) -> _Asked:
     )
 
 
-def form_of(plan: Plan, registry: Registry) -> str:
-    """Digest of the texts with which the graphs of a plan ask a judge."""
-    named = {(scenario.kind, scenario.graph) for scenario in plan.scenarios}
-    found = [registry.get("graph", name) if name else registry.graph_of(kind) for kind, name in named]
-    rooms = {room.name: room for room in found}
-    asking = {name: getattr(room.load("scorer"), "judge_form", None) for name, room in rooms.items()}
-    return digest({name: form() for name, form in asking.items() if form is not None})
-
-
 def judge_digest(judge: ModelSpec, form: str) -> str:
     """What makes a judge judge as it does: model, parameters and prompts, but not where it is served."""
     return digest({"model": judge.model, "parameters": dict(judge.parameters), "form": form})
@@ -353,8 +343,7 @@ def judged(result: RunResult) -> Judged | None:
                         verdicts.append(Verdict(row.scenario, outcome))
         found = Judged(judge.model, outcomes, passed(verdicts))
         try:
-            registry = Registry.discover(find_project(Path.cwd()))
-            file = calibration_file(result.folder.parent, judge, form_of(plan_of(store, registry), registry))
+            file = calibration_file(result.folder.parent, judge, store.manifest("judge_form", str))
             calibration = load_calibration(file)
         except WorldloomError as problem:  # a report of what was judged must not fail by what is beside it
             return replace(found, problem=str(problem))

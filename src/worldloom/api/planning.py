@@ -194,6 +194,15 @@ def _casts(also: Mapping[str, Any]) -> dict[str, CastSpec]:
     return {scenario: CastSpec.from_json(who) for scenario, who in also.items()}
 
 
+def form_of(plan: Plan, registry: Registry) -> str:
+    """Digest of the texts with which the graphs of a plan ask a judge."""
+    named = {(scenario.kind, scenario.graph) for scenario in plan.scenarios}
+    found = [registry.get("graph", name) if name else registry.graph_of(kind) for kind, name in named]
+    rooms = {room.name: room for room in found}
+    asking = {name: getattr(room.load("scorer"), "judge_form", None) for name, room in rooms.items()}
+    return digest({name: form() for name, form in asking.items() if form is not None})
+
+
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """A scenario as a manifest names it."""

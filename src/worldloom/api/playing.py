@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.planning import Builder, Plan, plan_of, text_of
+from worldloom.api.planning import Builder, Plan, form_of, plan_of, text_of
 from worldloom.api.result import RunResult
 from worldloom.core.arguments import whole
 from worldloom.core.errors import Divergence, RecordError, UsageError
@@ -46,7 +46,8 @@ async def start(
     # All that can be wrong is found before the first episode begins.
     planned = list(Builder(plan, registry).planned(rows))
     async with opened_models(plan.models) as models:
-        manifest = {**plan.manifest(), "model_ids": {name: model.id for name, model in models.items()}}
+        ids = {name: model.id for name, model in models.items()}
+        manifest = {**plan.manifest(), "model_ids": ids, "judge_form": form_of(plan, registry)}
         store = RunStore.create(runs_dir / _name(), manifest, rows, [text_of(one) for one in plan.scenarios])
         with contextlib.closing(store):
             with store.writing() as writer:
