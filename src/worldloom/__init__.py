@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from worldloom.api import build_graph, load_scenario, load_suite, replay, resume, run
+    from worldloom.api import build_graph, fork, load_scenario, load_suite, replay, resume, run
+    from worldloom.api.comparing import compare
     from worldloom.api.result import RunResult
     from worldloom.core.errors import (
         Divergence,
@@ -40,6 +41,8 @@ __all__ = [
     "WorldloomError",
     "__version__",
     "build_graph",
+    "compare",
+    "fork",
     "load_scenario",
     "load_suite",
     "replay",
@@ -59,6 +62,8 @@ _WHERE = {
     "UsageError": "worldloom.core.errors:UsageError",
     "WorldloomError": "worldloom.core.errors:WorldloomError",
     "build_graph": "worldloom.api:build_graph",
+    "fork": "worldloom.api:fork",
+    "compare": "worldloom.api.comparing:compare",
     "load_scenario": "worldloom.api:load_scenario",
     "load_suite": "worldloom.api:load_suite",
     "replay": "worldloom.api:replay",

@@ -1,6 +1,7 @@
 """Two runs side by side: what is compared, what stands in the way of a verdict, and what the verdict says."""
 
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -32,7 +33,9 @@ class Runs:
             "limits": asdict(Limits()),
             "world": WorldSpec().to_json(),
             "judge": None,
+            "judge_form": "f",
             "graph": None,
+            "fork": None,
             **other.get("manifest", {}),
         }
         rows, found = [], {}
@@ -104,10 +107,17 @@ def test_what_cannot_be_told_says_what_could_be(made):
     text = compare(a, b).verdict
     assert text.startswith("no difference can be told: -0.15 [")
     assert text.endswith("would be found in 8 of 10 such comparisons")
+    lost = {f"s{n}": [1.0] for n in range(20)}
+    gained = {name: [1.0] for name in lost}
+    for n in range(5):
+        lost[f"s{n}"] = [0.0]
+    unsure = compare(made("e", lost), made("f", gained)).verdict
+    assert unsure.endswith("SPR over 20 scenarios, but the test by sign flips has p = 0.06")
     few = compare(made("c", {"x": [0.0], "y": [0.0]}), made("d", {"x": [1.0], "y": [1.0]}))
     assert few.verdict.endswith("over 2 scenarios; 6 are the fewest that could tell one")
 
 
+JUDGE = model_to_json(ModelSpec("j"))
 OTHER_MODEL = WorldSpec("model", models={"world": ModelSpec("w")})
 
 
@@ -119,7 +129,7 @@ OTHER_MODEL = WorldSpec("model", models={"world": ModelSpec("w")})
             {"graph": GraphSpec("other").to_json()},
             "what plays the scenarios differs: their own graph in A, other",
         ),
-        ({"judge": model_to_json(ModelSpec("j"))}, "the judge differs: nobody in A, j in B"),
+        ({"judge": JUDGE, "judge_form": "g"}, "the judge differs: nobody in A, j in B"),
         (
             {"limits": asdict(Limits(steps=9))},
             "the limits differ (steps 50 in A and 9 in B), and episodes ended at one: 1",
@@ -135,6 +145,16 @@ def test_there_is_no_verdict_where_something_else_may_have_made_the_difference(m
     assert found.verdict.startswith("no verdict: +1.00 [")
     assert said in found.verdict
     assert (len(found.obstacles), found.differences["SPR"].told) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "other", [{"judge_form": "g"}, {"judge": {**JUDGE, "parameters": {"temperature": 1}}}]
+)
+def test_a_judge_that_is_asked_otherwise_is_another_judge(made, other):
+    a = made("a", ten(0.0), how="judge", manifest={"judge": JUDGE})
+    assert compare(a, made("b", ten(1.0), how="judge", manifest={"judge": JUDGE})).obstacles == []
+    found = compare(a, made("c", ten(1.0), how="judge", manifest={"judge": JUDGE, **other}))
+    assert found.obstacles == ["the judge differs: j in A, j in B (its parameters, or how it is asked)"]
 
 
 def test_what_made_no_difference_is_no_obstacle(made):
@@ -194,12 +214,14 @@ def test_failures_that_are_not_the_agents_are_compared_apart_and_win_nothing(mad
         ("one", "two", "spr", "no metric 'spr' in both runs, did you mean 'SPR'\\?\n  allowed: SPR, explore"),
         ("one", "planned", None, "no score of one run is in the other\n  A: SPR, explore\n  B: none"),
         ("one", "nowhere", None, "holds no run"),
+        ("fork", "one", None, "fork is a fork"),
     ],
 )
 def test_where_nothing_can_be_compared_the_reason_is_given(made, a, b, metric, said):
     made("one", ten(1.0))
     made("two", ten(1.0))
     made("other", {"x": [1.0]})
+    made("fork", ten(1.0), manifest={"fork": {"run": "one"}})
     folder = made("planned", ten(1.0))
     with RunStore(folder).writing() as writer:
         writer.put("DELETE FROM scores", ())
@@ -251,6 +273,26 @@ def test_a_second_run_with_the_same_seeds_tells_seeds_and_chance_apart(made):
     assert found.shares.keys() == {"scenario", "seed", "repeat"}
     with pytest.raises(UsageError, match="is no repeat of"):
         repeats_of(a, made("c", ten(0.0)))
+
+
+def test_what_could_not_be_judged_is_counted_for_each_run(made):
+    a, b = made("a", ten(0.0)), made("b", {**ten(1.0), "s1": [None], "s2": [None]})
+    found = compare(a, b)
+    assert found.remarks[1:3] == [
+        "Criteria that could not be judged, and count neither way: 0 in A, 2 in B.",
+        "Without a score on both sides, and left out: 2 pairs of episodes.",
+    ]
+    assert found.differences["SPR"].against == 0.8
+
+
+@pytest.mark.slow
+def test_the_example_of_the_docs_says_what_the_docs_say(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[2] / "docs/statistics.md").read_text("utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "statistics.md", "exec"), {})  # noqa: S102  # our own text
+    for line in capsys.readouterr().out.splitlines():
+        assert f"# {line}\n" in example
 
 
 def test_real_runs_are_compared_from_python(files, runs):

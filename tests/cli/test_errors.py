@@ -114,6 +114,8 @@ def test_nothing_of_a_hostile_record_reaches_the_terminal_raw(command, here, mon
         "judge": None,
         "graph": None,
         "also": {},
+        "fork": None,
+        "judge_form": "",
     }
     row = EpisodeRow(
         0, "0", ESCAPE, ESCAPE, ESCAPE, 0, 0, "ended", reason=ESCAPE, fault="infrastructure", detail=ESCAPE

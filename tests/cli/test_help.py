@@ -6,7 +6,20 @@ import pytest
 
 import worldloom
 
-COMMANDS = ["run", "resume", "replay", "doctor", "init", "rooms", "runs", "models", "serve", "plan", "fidelity", "judge"]
+COMMANDS = [
+    "run",
+    "resume",
+    "replay",
+    "doctor",
+    "init",
+    "rooms",
+    "runs",
+    "models",
+    "serve",
+    "plan",
+    "fidelity",
+    "judge",
+]
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])

@@ -36,9 +36,18 @@ def test_two_scenarios_give_the_quantiles_of_the_three_means_that_resampling_can
     assert (found.mean, found.low, found.high) == (0.5, 0.0, 1.0)
 
 
-def test_scenarios_that_all_score_the_same_have_an_interval_of_no_width():
-    found = estimate([(str(n), 0.7) for n in range(5)])
-    assert found.low == found.mean == found.high == pytest.approx(0.7)
+def test_shares_that_are_all_the_same_have_wilsons_interval_with_the_scenarios_as_its_n():
+    found = estimate([(str(n), 1.0) for n in range(4)])
+    assert (found.mean, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(4 / (4 + 1.959964**2))
+    found = estimate([(str(n), 0.0) for n in range(4)] * 3)
+    assert (found.low, found.mean) == (0.0, 0.0)
+    assert found.high == pytest.approx(1 - 4 / (4 + 1.959964**2)), "epochs do not make it narrower"
+
+
+def test_other_numbers_that_are_all_the_same_have_an_interval_of_no_width():
+    found = estimate([(str(n), 7.0) for n in range(5)])
+    assert found.low == found.mean == found.high == 7.0
 
 
 def exact_interval(values):

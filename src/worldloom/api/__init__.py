@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
-from worldloom.api import playing
+from worldloom.api import forking, playing
 from worldloom.api.cast import CastSpec, WorldSpec, called, cast_of, is_small, model_of, seat_of, world_of
 from worldloom.api.planning import Plan, config_of, refuse_secrets
 from worldloom.api.result import RunResult
 from worldloom.core import scenario as scenarios_module
 from worldloom.core.arguments import PathLike, path_of, paths_of, whole
+from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project, find_project
 from worldloom.core.registry import RULES, Registry
@@ -162,6 +163,35 @@ def resume(folder: PathLike, *, concurrency: int = 8) -> RunResult:
     """Play on what a run has left after a crash or an interrupt; ended episodes are not touched."""
     registry = Registry.discover(find_project(Path.cwd()))
     return _in_new_loop(playing.resume(path_of(folder), registry, concurrency=concurrency))
+
+
+def fork(
+    folder: PathLike,
+    *,
+    episode: int,
+    at: str,
+    answer: Json = None,
+    scenario: Scenario | PathLike | None = None,
+) -> RunResult:
+    """Play an episode of a run again from one of its keys: its record up to there, then live, as a run of its own.
+
+    Args:
+        folder: the run.
+        episode: number of the episode.
+        at: key of an event, as `worldloom runs show RUN --episode N` prints it.
+        answer: what a model (text) or a tool (JSON) is to have answered there; None asks anew.
+        scenario: the episode's scenario with other rules, state or texts.
+
+    Raises:
+        UsageError: there is no such episode or key, or the answer does not fit there; nothing has been written.
+        Divergence: the change alters what was recorded before `at`.
+    """
+    registry = Registry.discover(find_project(Path.cwd()))
+    if scenario is not None and not isinstance(scenario, Scenario):
+        scenario = load_scenario(scenario, registry=registry)
+    episode = whole("episode", episode, 0)
+    work = forking.fork(path_of(folder), registry, episode=episode, at=at, answer=answer, scenario=scenario)
+    return _in_new_loop(work)
 
 
 def replay(folder: PathLike, *, concurrency: int = 8) -> list[playing.Replayed]:

@@ -43,6 +43,33 @@ class GraphSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ForkSpec:
+    """Which episode of which run a run of a single episode goes back to.
+
+    Attributes:
+        run: name of the parent's folder.
+        episode: its number there.
+        at: key, in its readable form, from which on it is played live.
+        answer: digest of the answer that was put in at `at`; None if none was.
+        scenario, cast_name, seed, epoch: what the episode plays.
+    """
+
+    run: str
+    episode: int
+    at: str
+    answer: str | None
+    scenario: str
+    cast_name: str
+    seed: int
+    epoch: int
+
+    def plays(self, row: EpisodeRow) -> bool:
+        """Whether a planned row is that of the episode."""
+        names = ("scenario", "cast_name", "seed", "epoch")
+        return all(getattr(row, name) == getattr(self, name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run will play.
 
@@ -57,6 +84,7 @@ class Plan:
         judge: who judges criteria that cannot be checked; None leaves them unscored.
         graph: what plays in place of the scenarios' own graph; None for that.
         also: scenario id -> who plays it once beside contestant and references.
+        fork: the one episode that is played, with the past of another; None for all.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -69,6 +97,7 @@ class Plan:
     judge: ModelSpec | None = None
     graph: GraphSpec | None = None
     also: Mapping[str, CastSpec] = field(default_factory=dict)
+    fork: ForkSpec | None = None
 
     @property
     def models(self) -> dict[str, ModelSpec]:
@@ -92,10 +121,19 @@ class Plan:
             "judge": None if self.judge is None else model_to_json(self.judge),
             "graph": None if self.graph is None else self.graph.to_json(),
             "also": {scenario: who.to_json() for scenario, who in self.also.items()},
+            "fork": None if self.fork is None else asdict(self.fork),
         }
 
     def entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
         """All episodes: the references first, which take no time, then epoch by epoch."""
+        if self.fork is None:
+            yield from self._entries()
+            return
+        for row, scenario, who in self._entries():
+            if self.fork.plays(row):
+                yield replace(row, row=0), scenario, who
+
+    def _entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
         row = 0
         for scenario in self.scenarios:
             once = [
@@ -122,7 +160,8 @@ class Plan:
             "epoch": epoch,
         }
         graph: dict[str, Json] = {} if self.graph is None else {"graph": self.graph.to_json()}
-        identity = digest({**parts, **self.world.identity, **graph})
+        fork: dict[str, Json] = {} if self.fork is None else {"fork": asdict(self.fork)}
+        identity = digest({**parts, **self.world.identity, **graph, **fork})
         return EpisodeRow(row, identity, scenario.id, scenario.category or "", who.name, seed, epoch)
 
 
@@ -167,6 +206,7 @@ def plan_of(store: RunStore, registry: Registry) -> Plan:
         judge_of(store),
         graph_of(store),
         store.read_manifest("also", _casts),
+        store.read_manifest("fork", lambda fork: None if fork is None else ForkSpec(**fork)),
     )
 
 

@@ -48,7 +48,9 @@ async def start(
     async with opened_models(plan.models) as models:
         ids = {name: model.id for name, model in models.items()}
         manifest = {**plan.manifest(), "model_ids": ids, "judge_form": form_of(plan, registry)}
-        store = RunStore.create(runs_dir / _name(), manifest, rows, [text_of(one) for one in plan.scenarios])
+        store = RunStore.create(
+            new_folder(runs_dir), manifest, rows, [text_of(one) for one in plan.scenarios]
+        )
         with contextlib.closing(store):
             with store.writing() as writer:
                 await _play(store, writer, planned, models, concurrency, watch)
@@ -234,6 +236,6 @@ async def opened_models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[st
         yield models
 
 
-def _name() -> str:
-    """A run's folder: sorted by time, and never the same twice."""
-    return time.strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
+def new_folder(runs_dir: Path) -> Path:
+    """The folder of a new run: sorted by time, and never the same twice."""
+    return runs_dir / (time.strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3))

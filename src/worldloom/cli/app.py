@@ -8,9 +8,11 @@ from typer.core import TyperCommand
 
 import worldloom
 from worldloom.cli.boundary import CommandLine
+from worldloom.cli.comparing import compare
 from worldloom.cli.hosting import PassingCommand, plan, serve
 from worldloom.cli.options import (
     Agent,
+    Answer,
     AsJson,
     BaseUrl,
     Concurrency,
@@ -203,6 +205,35 @@ def resume(
     return running.resume(run, concurrency=concurrency, place=runs_dir, as_json=as_json)
 
 
+@app.command(short_help="Play an episode again from one of its events.")
+def fork(
+    run: RunName,
+    episode: Annotated[int, typer.Option(metavar="N", help="The episode, by its number.")],
+    at: Annotated[
+        str, typer.Option(metavar="KEY", help="Key of an event, as `runs show RUN --episode N` prints it.")
+    ],
+    answer: Answer = None,
+    scenario: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The scenario with other rules, state or texts.", show_default=False
+        ),
+    ] = None,
+    runs_dir: RunsDir = None,
+    as_json: AsJson = False,
+) -> int:
+    """Play an episode again from one of its events: its record up to there, then live, as a run of its own.
+
+    Without --answer, what was asked at KEY is asked anew. What was recorded before KEY must still follow from a changed
+    scenario; if it does not, the first key that differs is named.
+    """
+    from worldloom.cli import forking  # noqa: PLC0415 (brings numpy)
+
+    return forking.fork(
+        run, episode=episode, at=at, answer=answer, scenario=scenario, place=runs_dir, as_json=as_json
+    )
+
+
 @app.command(short_help="Is a run reproduced from its record?")
 def replay(
     run: RunName, concurrency: Concurrency = 8, runs_dir: RunsDir = None, as_json: AsJson = False
@@ -246,31 +277,6 @@ def show_run(
         one.show_episode(run, episode, place=runs_dir, as_json=as_json)
     else:
         listing.show_run(run, place=runs_dir, as_json=as_json)
-
-
-@runs.command("compare", short_help="Is run B better than run A?")
-def compare_runs(
-    a: Annotated[str, typer.Argument(metavar="A", help="A run, named as in `show`.", show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run that may be better.", show_default=False)],
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What the verdict is about, e.g. NSS. Default: the first that both score.",
-            show_default=False,
-        ),
-    ] = None,
-    runs_dir: RunsDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say whether run B is better than run A, by how much, and what it would take to tell.
-
-    Scenario by scenario, with a 95 % interval and a test over scenarios. There is no verdict where something else than
-    the contestant differs: worlds, judge, graph, a limit that was reached, or a run that is not finished.
-    """
-    from worldloom.cli import comparing  # noqa: PLC0415 (brings numpy)
-
-    comparing.compare_runs(a, b, metric=metric, place=runs_dir, as_json=as_json)
 
 
 @runs.command("export")
@@ -341,6 +347,7 @@ def calibrate_judge(
     )  # fmt: skip
 
 
+runs.command(short_help="Is run B better than run A?")(compare)
 app.command(cls=PassingCommand, short_help="Serve models with vLLM.")(serve)
 app.command(short_help="Does a model fit on this machine?")(plan)
 

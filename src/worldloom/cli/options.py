@@ -24,6 +24,14 @@ RunName = Annotated[
         show_default=False,
     ),
 ]
+Answer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What is to have been answered there: a model's text, or JSON for anything else.",
+        show_default=False,
+    ),
+]
 Agent = Annotated[
     str | None,
     typer.Option(

@@ -1,5 +1,6 @@
 """Report: a run as people read it: the table, why episodes ended, which limits applied, what to do next."""
 
+import contextlib
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,14 @@ from rich.text import Text
 
 from worldloom.api import fidelity
 from worldloom.api.cast import CastSpec
+from worldloom.api.comparing import repeats_of
 from worldloom.api.judging import Judged, judged
 from worldloom.api.planning import contestant_of, limits_of
 from worldloom.api.result import Line, RunResult
 from worldloom.cli.fidelity_report import print_fidelity
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.terminal import cell, near, say, table
+from worldloom.core.errors import UsageError
 from worldloom.models.weights import CATALOGUE
 from worldloom.runs.agreement import Measure
 from worldloom.runs.ending import REASONS
@@ -37,7 +40,7 @@ def print_report(screen: Console, result: RunResult) -> None:
     store = RunStore(result.folder)
     seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
     contestant, limits = contestant_of(store), limits_of(store)
-    count = len(store.manifest("scenarios", list))
+    count = len({row.scenario for row in result.episodes})
     store.close()
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
@@ -65,7 +68,11 @@ def shown_json(result: RunResult) -> dict[str, Any]:
     """The same facts for `--json`."""
     judge, found = judged(result), fidelity.report(result)
     shown = {**result.to_json(), "judge": None if judge is None else judge.to_json()}
-    return shown if found is None else {**shown, "fidelity": found.to_json()}
+    if found is not None:
+        return {**shown, "fidelity": found.to_json()}
+    with contextlib.suppress(UsageError):  # a fork is one episode: nothing in it is repeated
+        shown["repeats"] = {name: one.to_json() for name, one in repeats_of(result).items()}
+    return shown
 
 
 def command(*words: str | Path) -> str:
@@ -160,7 +167,10 @@ def _remarks(
     result: RunResult, contestant: CastSpec, limits: Limits, lines: list[Line], judge: Judged | None
 ) -> Iterator[str]:
     if any(line.metrics for line in lines):
-        yield "Metrics: means over scenarios with 95 % bootstrap intervals. Steps and tokens: means over episodes."
+        yield (
+            "Metrics: means over scenarios with 95 % intervals: bootstraps, or Wilson's where scenarios do not differ. "
+            "Steps and tokens: means over episodes."
+        )
     if any("NSS" in line.metrics for line in lines):
         yield (
             "SPR: share of scenarios in which all criteria passed. NSS: mean share of criteria that passed, those "

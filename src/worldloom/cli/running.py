@@ -81,8 +81,16 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     )
 
 
-def play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_json: bool) -> int:
+def play(
+    begin: Callable[[Progress], Coroutine[Any, Any, RunResult]],
+    *,
+    as_json: bool,
+    first: Callable[[RunResult], None] = lambda result: None,
+) -> int:
     """Play what `begin` gives, show how far it is and what came of it; returns the exit code.
+
+    Args:
+        first: prints what stands above the report for people.
 
     Raises:
         WorldloomError: it could not begin, or could not go on.
@@ -97,5 +105,6 @@ def play(begin: Callable[[Progress], Coroutine[Any, Any, RunResult]], *, as_json
     if as_json:
         put_json(shown_json(result))
     else:
+        first(result)
         print_report(stdout(), result)
     return _EXIT_CODES.get(result.status, FAILED)

@@ -1,8 +1,17 @@
-"""Fork: the past of a run, something changed, then live."""
+"""Fork: the past of an episode, something changed, then live."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from worldloom.core.event import Event
+from worldloom.core.canonical import Json
+from worldloom.core.content import Blob
+from worldloom.core.errors import UsageError
+from worldloom.core.event import Event, pack
+from worldloom.core.key import show_key
+from worldloom.runs.effect import EFFECTS
+from worldloom.runs.redact import redactor
+from worldloom.runs.store import RunStore, put_episode
 
 
 def forked(
@@ -17,3 +26,61 @@ def forked(
     """
     past = {key: event for key, event in recorded.items() if key < at}
     return past | dict(overrides or {})
+
+
+def answered(event: Event, answer: Json) -> Event:
+    """The row of an effect with another answer: of a model its text, of anything else JSON.
+
+    Raises:
+        UsageError: the row holds no answer, or one of another kind.
+    """
+    where = show_key(event.key)
+    if event.type not in EFFECTS:
+        raise UsageError(
+            f"the row at {where} is {event.type}; allowed: an answer, {', '.join(sorted(EFFECTS))}"
+        )
+    if event.type == "model.1":
+        if not isinstance(answer, str):
+            raise UsageError(f"the answer at {where} is a model's; allowed: text")
+        old = event.body.get("answer") or {}
+        answer = {
+            "text": answer,
+            "finish_reason": "stop",
+            "prompt_tokens": old.get("prompt_tokens"),
+            "completion_tokens": old.get("completion_tokens"),
+        }
+    elif event.type == "tool.1":
+        answer = {"value": answer}
+    data, blob = pack({"request": event.body["request"], "answer": answer}, redactor())
+    return Event(event.key, event.type, data, None if blob is None else lambda _: blob.data)
+
+
+def give_past(store: RunStore, parent: RunStore, episode: int, at: bytes, override: Event | None) -> None:
+    """Give the only episode of a new run the past of an episode of another run, so that a resume plays on.
+
+    Args:
+        at: first key that is not taken over.
+        override: row to put in at `at`.
+    """
+    past = [event for event in parent.arrivals(episode) if event.key < at]
+    with store.writing() as writer:
+        for event in [*past, *([] if override is None else [override])]:
+            for ref in _refs([json.loads(event.data), event.body]):
+                source = override.load if event is override and override is not None else None
+                data = source(ref["sha256"]) if source is not None else parent.blob(ref["sha256"])
+                writer.blob(Blob(data, str(ref["media_type"])))
+            writer.event((0, ""), event)
+        for key, type, data in parent.raw_telemetry(episode):
+            if key < at:
+                writer.telemetry((0, ""), key, type, data)
+        put_episode(writer, 0, status="running")
+
+
+def _refs(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The references to blobs in a JSON value."""
+    if isinstance(value, dict):
+        if value.keys() == {"sha256", "media_type", "size"}:
+            yield value
+        value = list(value.values())
+    for item in value if isinstance(value, list) else ():
+        yield from _refs(item)

@@ -39,6 +39,9 @@ class Estimate:
 def estimate(values: Iterable[tuple[str, float | None]], *, seed: int = 0) -> Estimate:
     """The mean over scenarios of each scenario's mean.
 
+    Where no scenario differs from another a bootstrap is blind, and would give an interval of no width; for a share the
+    interval is then Wilson's, with the scenarios as its n.
+
     Args:
         values: (scenario, score) of each episode; None is unscored.
     """
@@ -52,9 +55,12 @@ def estimate(values: Iterable[tuple[str, float | None]], *, seed: int = 0) -> Es
     if not by_scenario:
         return Estimate(None, None, None, 0, 0, unscored)
     means = np.array([np.mean(by_scenario[name]) for name in sorted(by_scenario)])
+    mean = float(means.mean())
     low, high = bootstrap_interval(means, seed=seed) if len(means) > 1 else (None, None)
+    if low is not None and low == high and 0.0 <= mean <= 1.0:
+        low, high = wilson(mean * len(means), len(means))
     episodes = sum(len(scores) for scores in by_scenario.values())
-    return Estimate(float(means.mean()), low, high, len(means), episodes, unscored)
+    return Estimate(mean, low, high, len(means), episodes, unscored)
 
 
 def bootstrap_interval(

@@ -125,6 +125,12 @@ class RunStore:
         except sqlite3.Error as failure:
             raise RecordError(f"{self.path} cannot be read as the record of a run: {failure}") from failure
 
+    def __enter__(self) -> "RunStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
@@ -235,11 +241,14 @@ class RunStore:
 
     def telemetry(self, episode: int, scoring: str = "") -> list[tuple[bytes, str, dict[str, Any]]]:
         """(key, type, body) of one episode, or of a scoring pass over it, in key order."""
-        rows = self._rows(
+        return [(key, type, json.loads(data)) for key, type, data in self.raw_telemetry(episode, scoring)]
+
+    def raw_telemetry(self, episode: int, scoring: str = "") -> list[tuple[bytes, str, bytes]]:
+        """As `telemetry`, each body as it is written."""
+        return self._rows(
             "SELECT key, type, data FROM telemetry WHERE episode = ? AND scoring = ? ORDER BY key, seq",
             (episode, scoring),
         )
-        return [(key, type, json.loads(data)) for key, type, data in rows]
 
     def intents(self, episode: int) -> dict[bytes, str]:
         """key -> request digest of side effects that were about to be sent."""

@@ -1,0 +1,160 @@
+"""Side: one of the runs of a comparison: its contestant's scores, and what else had a part in them."""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldloom.api.cast import CastSpec, WorldSpec
+from worldloom.api.planning import GraphSpec, contestant_of, graph_of, judge_of, limits_of
+from worldloom.api.result import RunResult
+from worldloom.core.arguments import PathLike, path_of
+from worldloom.core.errors import UsageError
+from worldloom.models.spec import ModelSpec
+from worldloom.runs.agreement import outcome_of
+from worldloom.runs.comparison import Scored
+from worldloom.runs.limits import Limits
+from worldloom.runs.statistics import Rate, rate
+from worldloom.runs.store import EpisodeRow, RunStore, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the runs: its contestant, and what else made its scores.
+
+    Attributes:
+        name: `A` or `B`.
+        judge_form: digest of the texts with which a judge is asked.
+        digests: scenario -> digest.
+        episodes: of the contestant; floors and ceilings are no part of a comparison.
+    """
+
+    name: str
+    folder: Path
+    title: str
+    status: str
+    contestant: CastSpec
+    world: WorldSpec
+    judge: ModelSpec | None
+    judge_form: str
+    graph: GraphSpec | None
+    limits: Limits
+    epochs: int
+    digests: Mapping[str, str]
+    episodes: Sequence[EpisodeRow]
+    scores: Mapping[int, Sequence[Score]]
+
+    @property
+    def sound(self) -> list[EpisodeRow]:
+        """Episodes that ended by no fault but the agent's."""
+        return [row for row in self.episodes if row.status == "ended" and row.fault in ("none", "agent")]
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """What is scored, by name, and how it is judged; criteria are left out."""
+        scores = (score for row in self.episodes for score in self.scores.get(row.row, ()))
+        return {score.name: score.how for score in scores if score.unit != "criterion"}
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge was asked about anything."""
+        return any(outcome_of(score) for row in self.episodes for score in self.scores.get(row.row, ()))
+
+    @property
+    def asks(self) -> tuple[str, Mapping[str, Any], str] | None:
+        """What makes the judge judge as it does; None if there is none."""
+        return None if self.judge is None else (self.judge.model, self.judge.parameters, self.judge_form)
+
+    @property
+    def simulator(self) -> str:
+        """What simulates the worlds, for people."""
+        detail = ", ".join(spec.model for spec in self.world.models.values()) or self.world.argument
+        return f"{self.world.engine} ({detail})" if detail else self.world.engine
+
+    def unjudged(self, scenarios: Iterable[str]) -> int:
+        """Criteria of sound episodes that could not be judged."""
+        wanted = set(scenarios)
+        return sum(
+            score.unit == "criterion" and score.value is None
+            for row in self.sound
+            if row.scenario in wanted
+            for score in self.scores.get(row.row, ())
+        )
+
+    def values(self, metric: str, scenarios: Iterable[str]) -> list[Scored]:
+        """Scores of the episodes of some scenarios; None where there is none that counts."""
+        sound, wanted = {row.row for row in self.sound}, set(scenarios)
+        found: list[Scored] = []
+        for row in self.episodes:
+            if row.scenario in wanted:
+                scores = self.scores.get(row.row, ()) if row.row in sound else ()
+                named = (
+                    score.value for score in scores if score.unit != "criterion" and score.name == metric
+                )
+                found.append((row.scenario, row.seed, next(named, None)))
+        return found
+
+    def failures(self, scenarios: Iterable[str]) -> list[Scored]:
+        """1 for each ended episode that failed by no fault of the agent, 0 for the others."""
+        sound, wanted = {row.row for row in self.sound}, set(scenarios)
+        return [
+            (row.scenario, row.seed, float(row.row not in sound))
+            for row in self.episodes
+            if row.scenario in wanted and row.status == "ended"
+        ]
+
+    def failure_rate(self, scenarios: Iterable[str]) -> Rate:
+        """The share of ended episodes that failed by no fault of the agent."""
+        return rate((scenario, int(failed or 0), 1) for scenario, _, failed in self.failures(scenarios))
+
+    def to_json(self) -> dict[str, Any]:
+        failed = sum(row.status == "ended" for row in self.episodes) - len(self.sound)
+        return {
+            "run": str(self.folder),
+            "title": self.title,
+            "status": self.status,
+            "contestant": self.contestant.name,
+            "world": self.simulator,
+            "scenarios": len(self.digests),
+            "epochs": self.epochs,
+            "episodes": len(self.episodes),
+            "failed": failed,
+        }
+
+
+def side_of(name: str, run: RunResult | PathLike) -> Side:
+    """A run as a side of a comparison.
+
+    Raises:
+        UsageError: there is no such run, or it is a fork.
+        RecordError: its record cannot be read.
+    """
+    if not isinstance(run, RunResult):
+        with contextlib.closing(RunStore(path_of(run))) as store:
+            run = RunResult.of(store)
+    with contextlib.closing(RunStore(run.folder)) as store:
+        digests = store.read_manifest("scenarios", lambda found: {one["id"]: one["digest"] for one in found})
+        if store.manifest("fork", object) is not None:
+            raise UsageError(
+                f"{run.folder} is a fork: one episode with the past of another cannot be compared"
+            )
+        epochs = store.manifest("epochs", int)
+        # The plan has the contestant's episodes last; a name would not tell it from a floor that is called the same.
+        count = epochs * len(digests)
+        return Side(
+            name,
+            run.folder,
+            run.title,
+            run.status,
+            contestant_of(store),
+            store.read_manifest("world", WorldSpec.from_json),
+            judge_of(store),
+            store.manifest("judge_form", str),
+            graph_of(store),
+            limits_of(store),
+            epochs,
+            digests,
+            run.episodes[-count:] if count else (),
+            run.scores,
+        )
