@@ -26,12 +26,13 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --no-input --no-compile --no-dep
 PIP_INSTALL_LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: --requirement
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow check format build lock clean
+.PHONY: help run test test-slow test-vllm check format build lock clean
 
 help:
 	@echo "make run        evaluate a real language model in four worlds (ARGS=... as for 'worldloom run')"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the slow tests, among them those of the built wheel"
+	@echo "make test-vllm  run the tests of back ends on a real vLLM (WORLDLOOM_VLLM, WORLDLOOM_VLLM_MODEL)"
 	@echo "make check      lint, formatting, types, floors"
 	@echo "make format     sort imports and format"
 	@echo "make build      sdist and wheel into dist/"
@@ -46,6 +47,12 @@ test: $(LINKED)
 
 test-slow: $(LINKED)
 	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+# It starts `worldloom serve` itself. Outside .ci/run: vLLM takes 3.5 GB and an environment of its own.
+test-vllm: $(LINKED)
+	@test -x "$$WORLDLOOM_VLLM" -a -d "$$WORLDLOOM_VLLM_MODEL" || { \
+	    echo "set WORLDLOOM_VLLM=/path/to/vllm/bin/vllm and WORLDLOOM_VLLM_MODEL=/path/to/folder (docs/serving.md)" >&2; exit 1; }
+	@$(BIN)/python -m pytest -m vllm tests/models/conformance $(ARGS)
 
 check: $(LINKED)
 	@echo "check: ruff"

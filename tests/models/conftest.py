@@ -3,6 +3,8 @@
 import asyncio
 import importlib.util
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +23,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """`raw` replaces the whole response; `hang` never answers; `together` answers once so many are waiting."""
+    """`raw` replaces the whole response; `hang` never answers; `together` answers once so many are waiting.
+
+    After `raw`, `reset` breaks the connection off, and `drip` sends blanks for ever, one by one.
+    """
 
     body: Any = None
     status: int = 200
@@ -29,6 +34,8 @@ class Reply:
     raw: bytes | None = None
     hang: bool = False
     together: int = 1
+    reset: bool = False
+    drip: bool = False
 
     def encoded(self) -> bytes:
         if self.raw is not None:
@@ -147,14 +154,25 @@ class Stub:
             await self._note(waiting=-1)
         writer.write(reply.encoded())
         await writer.drain()
+        if reply.reset:
+            linger = struct.pack("ii", 1, 0)  # to close is then to reset
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        while reply.drip:
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.001)
         return reply.raw is None
 
 
-@pytest.fixture
-def stub() -> Iterator[Stub]:
+def _running() -> Iterator[Stub]:
     server = Stub()
     yield server
     server.stop()
+
+
+stub = pytest.fixture(_running, name="stub")
+elsewhere = pytest.fixture(_running, name="elsewhere")
+"""A second server, where nothing is to arrive."""
 
 
 @pytest.fixture(name="reply")

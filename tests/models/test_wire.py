@@ -295,6 +295,17 @@ def test_strict_is_asked_where_openais_rules_allow_it(schema: dict[str, Json], s
     }
 
 
+def test_a_format_of_an_authors_own_is_not_sent_and_nothing_else_is_touched() -> None:
+    own = {"type": "string", "format": "iban"}
+    kept = {"type": "string", "format": "date", "enum": [{"format": "iban"}], "default": {"format": "iban"}}
+    schema: dict[str, Json] = {"properties": {"a": own, "format": kept, "b": {"anyOf": [own]}}}  # type: ignore[dict-item]
+    sent: Any = response_format(schema)["response_format"]
+    assert sent["json_schema"]["schema"] == {
+        "properties": {"a": {"type": "string"}, "format": kept, "b": {"anyOf": [{"type": "string"}]}}
+    }
+    assert schema["properties"]["a"] == own  # type: ignore[index,call-overload]
+
+
 def test_an_answer_with_endless_tool_calls_is_no_answer() -> None:
     with pytest.raises(ModelError, match="100000 tool calls"):
         read(reply(None, "tool_calls", tool_calls=[call() for _ in range(100_000)]))

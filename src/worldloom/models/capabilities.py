@@ -6,7 +6,7 @@ answers that are recorded are two requests.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -72,7 +72,7 @@ async def capabilities(model: Model) -> tuple[Capability, ...]:
             if error.kind not in ("bad_request", "bad_reply", "refusal"):
                 break  # the server itself is in trouble, and each call would be tried several times
     plain = heard["logprobs"]
-    looks = {
+    looks: Mapping[str, Callable[[Completion], tuple[State, str]]] = {
         "json_schema": _schema,
         "logprobs": _logprobs,
         "seed": lambda answer: _seed(answer, heard.get("seed again"), plain),

@@ -127,7 +127,8 @@ class EmbeddedModel:
             raise UsageError(f"{path} cannot be loaded as a GGUF model: {error}") from None
 
         def constrain(schema: Mapping[str, Json]) -> dict[str, Json]:
-            dense = {**schema, "x-guidance": {"whitespace_flexible": False}}
+            # Lenient: for one word or format that it does not know, it would drop the whole grammar and say nothing.
+            dense = {**schema, "x-guidance": {"whitespace_flexible": False, "lenient": True}}
             return {"grammar": xllamacpp.json_schema_to_grammar(json.dumps(dense))}
 
         endpoint = Endpoint(f"{server.listening_address}/v1", key)

@@ -7,10 +7,13 @@ environment variables.
 """
 
 import asyncio
+import json
 import logging
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from worldloom.core.canonical import Json
@@ -22,7 +25,7 @@ from worldloom.models.keys import redacted
 from worldloom.models.model import Completion, Request
 from worldloom.models.retry import Retry
 from worldloom.models.spec import Settings, with_defaults
-from worldloom.models.wire import completion_of, encode, response_format
+from worldloom.models.wire import decode, encode, response_format
 
 
 class GatewayModel:
@@ -98,7 +101,7 @@ class GatewayModel:
                     num_retries=0,
                     **arguments,
                 )
-            return completion_of(reply.model_dump(mode="json"))
+            return _completion(reply)
         except TimeoutError:
             failed = ModelError("timeout", f"no answer from {self.provider} within {timeout_s:g} s")
         except ModelError as error:
@@ -106,6 +109,16 @@ class GatewayModel:
         except Exception as error:  # noqa: BLE001 (litellm lets anything through: KeyError, pydantic's, its own)
             failed = model_error(litellm, error)
         raise redacted(failed, secrets_of().values())
+
+
+def _completion(reply: Any) -> Completion:
+    """What litellm has read, by the rules for what a server itself says."""
+    body = reply.model_dump(mode="json", warnings=False)
+    for choice in body.get("choices") or ():
+        native = (choice.get("provider_specific_fields") or {}).get("native_finish_reason")
+        if native and choice.get("finish_reason") == "stop":  # also its word for what it does not know
+            choice["finish_reason"] = native
+    return decode(json.dumps(body).encode())
 
 
 def model_error(litellm: Any, error: Exception) -> ModelError:
@@ -129,14 +142,18 @@ def _kind_by_class(litellm: Any, error: Exception) -> ModelErrorKind | None:
         return "refusal"
     if isinstance(error, litellm.Timeout):
         return "timeout"
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
     if isinstance(error, litellm.APIConnectionError | litellm.InternalServerError):
-        causes: list[BaseException] = [error]
-        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
-            causes.append(cause)
-        if any(isinstance(cause, OSError) for cause in causes):
+        classes = {known.__name__ for cause in causes for known in type(cause).__mro__}
+        if classes & {"OSError", "ServerDisconnectedError"}:
             return "unreachable"
-        if isinstance(error, litellm.APIConnectionError):  # its name for whatever it did not expect
+        # Its 500 for an answer that broke off or is no HTTP, and its name for whatever it did not expect.
+        if "RequestError" in classes or isinstance(error, litellm.APIConnectionError):
             return "bad_reply"
+    if isinstance(error, litellm.APIError) and len(causes) == 1:  # raised by itself, about the answer
+        return "bad_reply"
     return None
 
 
@@ -168,4 +185,25 @@ def load_litellm() -> Any:
     litellm.num_retries = None
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    _forbid_redirects()
     return litellm
+
+
+@cache
+def _forbid_redirects() -> None:
+    """A prompt goes where the person said: litellm's clients would follow a server's redirect with it."""
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # noqa: PLC0415 (seconds)
+    from litellm.llms.openai.common_utils import BaseOpenAILLM  # noqa: PLC0415 (seconds)
+
+    for maker, name in ((AsyncHTTPHandler, "create_client"), (BaseOpenAILLM, "_get_async_http_client")):
+        made = _staying(getattr(maker, name))
+        setattr(maker, name, staticmethod(made) if isinstance(vars(maker)[name], staticmethod) else made)
+
+
+def _staying(make: Callable[..., Any]) -> Callable[..., Any]:
+    def made(*args: Any, **named: Any) -> Any:
+        client = make(*args, **named)
+        client.follow_redirects = False
+        return client
+
+    return made

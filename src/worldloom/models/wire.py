@@ -36,6 +36,9 @@ _FINISH: Mapping[str, FinishReason] = {
 }
 
 
+_FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid uri".split())
+
+
 def encode(request: Request) -> dict[str, Json]:
     """The body of a chat-completions request, without the model's name and without the schema."""
     body: dict[str, Json] = {"messages": [_message(message) for message in sanitise(request.messages)]}
@@ -56,7 +59,8 @@ def encode(request: Request) -> dict[str, Json]:
 
 def response_format(schema: Mapping[str, Json]) -> dict[str, Json]:
     """The field that asks for an answer by JSON Schema; `strict` where OpenAI's rules for strict schemas hold."""
-    asked: dict[str, Json] = {"name": "answer", "schema": dict(schema), "strict": _strict(dict(schema))}
+    sent = _known_formats(dict(schema))
+    asked: dict[str, Json] = {"name": "answer", "schema": sent, "strict": _strict(sent)}
     return {"response_format": {"type": "json_schema", "json_schema": asked}}
 
 
@@ -153,6 +157,19 @@ def _parts(content: tuple[Part, ...]) -> Json:
         else:
             shown.append({"type": "text", "text": part.text})
     return shown
+
+
+def _known_formats(schema: Json) -> Json:
+    """The schema without formats of an author's own: they are remarks, for which vLLM 0.32 refuses the request."""
+    if isinstance(schema, list):
+        return [_known_formats(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: value if name in ("const", "enum", "default", "examples") else _known_formats(value)
+        for name, value in schema.items()
+        if name != "format" or not isinstance(value, str) or value in _FORMATS
+    }
 
 
 def _strict(schema: Json) -> bool:
