@@ -6,20 +6,7 @@ import pytest
 
 import worldloom
 
-COMMANDS = [
-    "run",
-    "resume",
-    "replay",
-    "doctor",
-    "init",
-    "rooms",
-    "runs",
-    "models",
-    "serve",
-    "plan",
-    "fidelity",
-    "judge",
-]
+COMMANDS = "run resume replay fork fidelity judge runs serve plan models doctor init rooms".split()
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])

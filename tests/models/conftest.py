@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import re
 import socket
 import struct
 import threading
@@ -39,7 +40,8 @@ class Reply:
 
     def encoded(self) -> bytes:
         if self.raw is not None:
-            return self.raw
+            # The stub hangs up after these bytes. Unsaid, a client may send its next request into the closing connection.
+            return re.sub(rb"(?s)\A(HTTP/1\.1 \d{3}[^\r\n]*\r\n)", rb"\1connection: close\r\n", self.raw)
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **self.headers}
         lines = [f"HTTP/1.1 {self.status} X", *(f"{name}: {value}" for name, value in headers.items())]
