@@ -40,7 +40,7 @@ class Reply:
 
     def encoded(self) -> bytes:
         if self.raw is not None:
-            # The stub hangs up after these bytes. Unsaid, a client may send its next request into the closing connection.
+            # The stub hangs up after these bytes. Unsaid, a client may send its next request into a closing line.
             return re.sub(rb"(?s)\A(HTTP/1\.1 \d{3}[^\r\n]*\r\n)", rb"\1connection: close\r\n", self.raw)
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **self.headers}

@@ -72,21 +72,33 @@ class Desk:
                 asyncio.run(self.executor.run(planned))
             return self.store.episodes()
 
-    def replay(
-        self, *plays: Play, models=None, limits: Limits = Limits(), mend=unchanged, scorer=None
-    ) -> None:
+    def replay(self, *plays: Play, **settings) -> None:
         """Play all ended episodes again from the record alone; each must be reproduced."""
+        assert set(self.problems(*plays, **settings)) <= {None}
 
-        async def run() -> None:
+    def problems(
+        self,
+        *plays: Play,
+        models=None,
+        limits: Limits = Limits(),
+        mend=unchanged,
+        scorer=None,
+        judge: str = "",
+    ) -> list[str | None]:
+        """What a replay of each ended episode finds."""
+
+        async def run() -> list[str | None]:
+            found = []
+            silent = {name: SilentModel(model.id) for name, model in (models or {}).items()}
             for row in self.store.episodes():
                 if row.status in ("ended", "cancelled"):
-                    silent = {name: SilentModel(model.id) for name, model in (models or {}).items()}
-                    planned = Planned(row, Toy(plays[row.row]), scorer or Ended(), limits)
+                    planned = Planned(row, Toy(plays[row.row]), scorer or Ended(), limits, judge)
                     scores = self.store.scores().get(row.row, ())
-                    assert await replay_episode(self.store, planned, scores, silent, mend) is None
+                    found.append(await replay_episode(self.store, planned, scores, silent, mend))
+            return found
 
         with contextlib.closing(self.store):
-            asyncio.run(run())
+            return asyncio.run(run())
 
     def events(self, row: int = 0):
         with contextlib.closing(self.store):

@@ -116,3 +116,47 @@ def test_a_secret_that_json_writes_differently_is_found(secret):
 def test_of_two_secrets_the_longer_one_wins_where_one_begins_like_the_other():
     mend = redactor({"A_TOKEN": "12345678", "B_TOKEN": "12345678-and-more"})
     assert mend(b"12345678-and-more 12345678") == b"<secret:B_TOKEN> <secret:A_TOKEN>"
+
+
+def spelt(text, how):
+    """A text within JSON within JSON, its characters escaped in some lawful way."""
+    inner = {
+        "all": "".join(f"\\u{ord(char):04x}" if ord(char) < 0x10000 else json.dumps(char)[1:-1] for char in text),
+        "upper": "".join(f"\\u{ord(char):04X}" if char.isalpha() and ord(char) < 0x10000 else json.dumps(char)[1:-1]
+                         for char in text),
+        "usual": json.dumps(text)[1:-1],
+        "raw": json.dumps(text, ensure_ascii=False)[1:-1],
+        "slashes": json.dumps(text)[1:-1].replace("/", "\\/"),
+    }[how]  # fmt: skip
+    answer = f'{{"thought_process": "one\\\\ntwo: {inner}!", "path": "C:\\\\\\\\x"}}'
+    assert json.loads(answer)["thought_process"] == f"one\\ntwo: {text}!"
+    return answer
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("how", ["all", "upper", "usual", "raw", "slashes"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-PLAIN/secret/0987",
+        'with "quotes" in',
+        "back\\slash\\ed",
+        "two\nlines\nof it",
+        "ümläute-ß\U0001f511",
+    ],
+)
+def test_a_secret_in_json_within_json_is_found_however_it_is_escaped(secret, how, depth):
+    text = spelt(secret, how)
+    for _ in range(depth - 1):
+        text = json.dumps({"again": text})
+    mended = parse(redactor({"A_TOKEN": secret})(canonical({"text": text, "other": [secret, "a"]})))
+    assert mended["other"] == ["<secret:A_TOKEN>", "a"]
+    inner = mended["text"]
+    for _ in range(depth - 1):
+        inner = json.loads(inner)["again"]
+    assert json.loads(inner) == {"thought_process": "one\\ntwo: <secret:A_TOKEN>!", "path": "C:\\\\x"}
+
+
+def test_a_secret_with_quotes_in_it_does_not_match_the_quotes_of_the_json_around():
+    data = canonical({"list": ["abcdefgh", "ijklmnop"], "text": "\\\\"})
+    assert redactor({"A_TOKEN": 'abcdefgh","ijklmnop'})(data) == data

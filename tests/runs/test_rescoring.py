@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import sqlite3
 
 import pytest
 
-from worldloom.core.errors import Divergence, UsageError
+from worldloom.core.errors import Divergence, RecordError, UsageError
 from worldloom.runs.rescoring import Pass, rescore
 from worldloom.runs.store import Score
 
@@ -61,8 +62,25 @@ def test_what_is_scored_is_not_asked_again(desk, again, echo, concurrency):
     first = again(judge, concurrency=concurrency)
     assert again(judge, concurrency=concurrency) == first
     assert judge.asked == 10
-    # Nor is it computed again: a pass that is complete stays what it was, whatever scores today.
-    assert again(judge, scorer=object(), concurrency=concurrency) == first
+
+
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        "UPDATE scores SET value = 0.0 WHERE scoring = 'second'",
+        "UPDATE scores SET detail = 'x' WHERE scoring = 'second'",
+        "DELETE FROM events WHERE scoring = 'second'",
+        "UPDATE events SET data = x'7b7d' WHERE scoring = 'second'",
+    ],
+)
+def test_a_pass_whose_scores_its_events_do_not_give_is_named(desk, again, echo, tampering):
+    desk.play(play)
+    again(echo(yes))
+    with contextlib.closing(sqlite3.connect(desk.store.path)) as connection, connection:
+        assert connection.execute(tampering).rowcount > 0
+    with pytest.raises(ExceptionGroup) as found:
+        again(echo(yes))
+    assert all(isinstance(error, RecordError) for error in found.value.exceptions)
 
 
 @pytest.mark.parametrize("answered", range(6))

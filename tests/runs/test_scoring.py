@@ -1,10 +1,12 @@
 """A scoring pass has a ledger of its own: what a judge says is asked once, recorded, resumed and replayed."""
 
 import asyncio
+import contextlib
+import sqlite3
 
 import pytest
 
-from worldloom.core.errors import ModelError
+from worldloom.core.errors import ModelError, RecordError
 from worldloom.runs.store import DEFAULT_SCORING, Score
 
 
@@ -12,10 +14,11 @@ class Judged:
     """Asks the model `judge` three times."""
 
     def __init__(self, ask) -> None:
-        self.ask = ask
+        self.ask, self.said = ask, str
 
     async def score(self, record, ctx):
-        said = [(await ctx.model("judge", self.ask(f"{n} of {len(record.events)}"))).text for n in range(3)]
+        answers = [await ctx.model("judge", self.ask(f"{n} of {len(record.events)}")) for n in range(3)]
+        said = [self.said(answer.text) for answer in answers]
         return [Score("judged", float(said == ["yes"] * 3), 3, "share", "judge")]
 
 
@@ -93,3 +96,39 @@ def test_usage_is_told_by_model(desk, echo, ask):
     assert row.models == '{"agent":[2,20,10],"world":[1,10,5]}'
     assert (row.model_calls, row.prompt_tokens, row.completion_tokens) == (3, 30, 15)
     desk.replay(two, models={"agent": echo(), "world": echo()})
+
+
+def tampered(desk, sql, *values):
+    desk.store.close()
+    with contextlib.closing(sqlite3.connect(desk.store.path)) as connection, connection:
+        assert connection.execute(sql, values).rowcount > 0
+
+
+@pytest.mark.parametrize(
+    ("found", "put"),
+    [('"text":"yes"', '"text":"yess"'), ('"completion_tokens":5', '"completion_tokens":6')],
+)
+def test_an_answer_of_a_judge_that_was_changed_is_named_also_if_no_score_changes(desk, echo, ask, found, put):
+    scorer = Judged(ask)
+    scorer.said = lambda text: "yes"
+    desk.play(play, models={"judge": echo(yes)}, scorer=scorer)
+    settings = {"models": {"judge": echo()}, "scorer": scorer}
+    desk.replay(play, **settings)
+    changed = "CAST(replace(CAST(data AS TEXT), ?, ?) AS BLOB)"
+    tampered(desk, f"UPDATE events SET data = {changed} WHERE scoring = 'default'", found, put)
+    (problem,) = desk.problems(play, **settings)
+    assert problem.startswith("scored: ")
+
+
+def test_another_judge_than_the_one_that_judged_is_named(desk, echo, ask):
+    desk.play(play, models={"judge": echo(yes)}, scorer=Judged(ask))
+    (problem,) = desk.problems(play, models={"judge": echo()}, scorer=Judged(ask), judge="another")
+    assert problem.startswith("scored: ")
+
+
+@pytest.mark.parametrize("value", ["abc", b"1"])
+def test_a_score_that_is_no_number_is_named(desk, echo, ask, value):
+    desk.play(play, models={"judge": echo(yes)}, scorer=Judged(ask))
+    tampered(desk, "UPDATE scores SET value = ?", value)
+    with pytest.raises(RecordError, match="a score of episode 0 is not as it was written"):
+        desk.store.scores()

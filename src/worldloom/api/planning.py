@@ -293,7 +293,7 @@ class Builder:
             # A floor and a ceiling that the run's limits cut short would be neither; in another graph they are neither.
             whole = who.reference and self._plan.graph is None
             limits = Limits() if whole else limits_for(scenario, self._plan.limits)
-            yield Planned(row, program, scorer, limits)
+            yield Planned(row, program, scorer, limits, judge_identity(self._plan.judge))
 
     def _build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
         place = (scenario.digest, who.identity)
@@ -349,6 +349,13 @@ def build_program(
     scorer = cast(Scorer, called(room.load("scorer"))(config))
     own = graph is not None or scenario.metrics is None
     return program, scorer if own else Chosen(scorer, scenario.metrics or ())
+
+
+def judge_identity(judge: ModelSpec | None) -> str:
+    """Digest of what makes a judge judge as it does, but for its texts; empty if there is none."""
+    if judge is None:
+        return ""
+    return digest({"model": judge.model, "parameters": dict(judge.parameters)})
 
 
 def limits_for(scenario: Scenario, run: Limits) -> Limits:

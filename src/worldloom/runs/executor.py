@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from worldloom.core.canonical import canonical, parse
+from worldloom.core.canonical import canonical, digest, parse
 from worldloom.core.errors import Divergence, Ended, RecordError
 from worldloom.core.event import Event
 from worldloom.core.surrogates import mend
@@ -37,12 +37,17 @@ from worldloom.runs.writer import Writer
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An episode to be played."""
+    """An episode to be played.
+
+    Attributes:
+        judge: digest of what makes the judge judge as it does; empty if there is none.
+    """
 
     row: EpisodeRow
     program: EpisodeProgram
     scorer: Scorer
     limits: Limits
+    judge: str = ""
 
 
 @dataclass
@@ -121,6 +126,7 @@ class Executor:
             fault=end.fault,
             detail=self._mended("; ".join(part for part in (problem, end.detail) if part)) or None,
             fingerprint=episode.ledger.fingerprint(),
+            scored=judged_fingerprint(planned, scoring),
             steps=usage.steps,
             model_calls=usage.model_calls,
             prompt_tokens=usage.prompt_tokens,
@@ -195,13 +201,20 @@ class Executor:
 
 
 _CLOSING = (
-    "status", "reason", "fault", "detail", "fingerprint", "steps", "model_calls", "prompt_tokens",
+    "status", "reason", "fault", "detail", "fingerprint", "scored", "steps", "model_calls", "prompt_tokens",
     "completion_tokens", "models", "seconds",
 )  # fmt: skip
 
 
 class _NotScored(Exception):
     """An episode has ended, and the pass over it was stopped."""
+
+
+def judged_fingerprint(planned: Planned, scoring: Episode) -> str | None:
+    """Fingerprint of what was said in a scoring pass, and of who said it; None if nobody was asked."""
+    if not scoring.ledger.rows():
+        return None
+    return digest([planned.judge, scoring.ledger.fingerprint()])
 
 
 async def scores_of(scorer: Scorer, played: Episode, scoring: Episode) -> list[Score]:
@@ -251,10 +264,11 @@ async def replay_episode(
         Divergence: the first key at which code and record part.
     """
     row = planned.row
-    played, scored = (
+    played, passed = (
         Ledger((row.row, name), recorded=store.events(row.row, name), may_grow=False, mend=mend)
         for name in ("", DEFAULT_SCORING)
     )
+    scoring = Episode(passed, row.id, row.seed, models)
     episode = Episode(played, row.id, row.seed, models, planned.limits)
     end = await play(planned.program, episode)
     found = asdict(episode.usage)
@@ -264,11 +278,13 @@ async def replay_episode(
         if getattr(row, name) != value:
             return f"{name}: the record tells {getattr(row, name)}, its events give {value}"
     try:
-        again = await scores_of(planned.scorer, episode, Episode(scored, row.id, row.seed, models))
+        again = await scores_of(planned.scorer, episode, scoring)
     except RecordError:
         raise
     except Exception:  # noqa: BLE001  # as when it was played: a broken or stopped scorer gives no scores
         again = []
+    if row.scored != judged_fingerprint(planned, scoring):
+        return "scored: what the record tells of the judge's answers is not what its events give"
     for told, given in itertools.zip_longest(scores, again):
         if told != given:
             return f"score: the record tells {_shown(told)}, its events give {_shown(given)}"

@@ -1,15 +1,15 @@
 """Rescoring: further passes of scoring over episodes that have ended, each under a name of its own.
 
 A pass has its own ledger and its own rows among the scores; the episode, its fingerprint and the pass that was made
-when it ended stay as they are. A pass that was cut short goes on where it was, and one that is complete is not made
-again: what a judge has said is never asked twice.
+when it ended stay as they are. A pass that was cut short goes on where it was; one that is complete is made again from
+what was said, and has to give the scores that it gave: what a judge has said is never asked twice.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import RecordError, UsageError
 from worldloom.models.model import Model
 from worldloom.runs.context import Context
 from worldloom.runs.episode import Episode
@@ -42,7 +42,7 @@ async def rescore(
     mend: Callable[[bytes], bytes] = unchanged,
     on_scored: Callable[[Pass], None] = lambda one: None,
 ) -> list[list[Score]]:
-    """Make the passes that are not made yet, several at a time; a cancelled call keeps what was said so far.
+    """Make the passes, several at a time; a cancelled call keeps what was said so far.
 
     Args:
         models: name -> model, as `ctx.model` knows them.
@@ -54,7 +54,8 @@ async def rescore(
 
     Raises:
         UsageError: an episode has not ended, or a pass has a name that is not free.
-        RecordError: the record cannot be written, or a pass diverges from what an earlier life left of it.
+        RecordError: the record cannot be written, or a pass diverges from what an earlier life left of it, or gives
+            other scores than it gave.
     """
     for one in passes:
         if one.row.status != "ended":
@@ -67,10 +68,8 @@ async def rescore(
 
     async def work() -> None:
         for place, one in waiting:
-            scores = made[one.scoring].get(one.row.row)
-            if not scores:
-                scores = await _scored(store, writer, one, models, mend)
-            found[place] = scores
+            told = made[one.scoring].get(one.row.row, [])
+            found[place] = await _scored(store, writer, one, models, mend, told)
             on_scored(one)
 
     async with asyncio.TaskGroup() as group:
@@ -86,12 +85,17 @@ async def _scored(
     one: Pass,
     models: Mapping[str, Model],
     mend: Callable[[bytes], bytes],
+    told: Sequence[Score],
 ) -> list[Score]:
     row = one.row
     recorded = store.events(row.row, one.scoring)
-    ledger = Ledger((row.row, one.scoring), writer, recorded, mend=mend)
+    ledger = Ledger((row.row, one.scoring), writer, recorded, mend=mend, may_grow=not told)
     record = EpisodeRecord([*store.events(row.row).values()])
     scores = await one.scorer.score(record, Context(Episode(ledger, row.id, row.seed, models)))
     ledger.check_past("the end of the scoring pass")
+    if told and [*told] != scores:
+        raise RecordError(
+            f"{store.path} is damaged: its scores of episode {row.row} by {one.scoring!r} are not what its events give"
+        )
     put_scores(writer, row.row, scores, one.scoring)
     return scores

@@ -14,6 +14,7 @@ CREATE TABLE episodes (
     fault TEXT,
     detail TEXT,
     fingerprint TEXT,
+    scored TEXT,
     steps INTEGER NOT NULL DEFAULT 0,
     model_calls INTEGER NOT NULL DEFAULT 0,
     prompt_tokens INTEGER NOT NULL DEFAULT 0,

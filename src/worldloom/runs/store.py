@@ -34,6 +34,7 @@ class EpisodeRow:
     """The projection of one episode. Tokens as servers reported them; seconds of wall-clock time.
 
     Attributes:
+        scored: fingerprint of what a judge said in the scoring pass, and of who it was; None if nobody was asked.
         models: canonical JSON: name of a model -> [calls, prompt tokens, completion tokens].
     """
 
@@ -49,6 +50,7 @@ class EpisodeRow:
     fault: str | None = None
     detail: str | None = None
     fingerprint: str | None = None
+    scored: str | None = None
     steps: int = 0
     model_calls: int = 0
     prompt_tokens: int = 0
@@ -268,7 +270,12 @@ class RunStore:
             "SELECT episode, name, value, n, unit, how, detail FROM scores WHERE scoring = ? ORDER BY episode, place",
             (scoring,),
         ):
-            found.setdefault(episode, []).append(Score(*values))
+            score = Score(*values)
+            if not isinstance(score.value, float | int | None) or not isinstance(score.name, str):
+                raise RecordError(
+                    f"{self.path} is damaged: a score of episode {episode} is not as it was written"
+                )
+            found.setdefault(episode, []).append(score)
         return found
 
 
