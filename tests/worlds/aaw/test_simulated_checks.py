@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from worldloom.core.action import Action
+from worldloom.core.canonical import canonical
 from worldloom.core.errors import DocumentError, Ended, ModelError
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, load_scenario
 from worldloom.models.model import Completion, Request
 from worldloom.models.scripted import Answer, ScriptedModel
 from worldloom.runs.context import Context
+from worldloom.worlds.aaw.simulated.delta import GROWTH, LONGER, SPARE
 from worldloom.worlds.aaw.simulated.world import RETRIES, ModelWorld
 from worldloom.worlds.world import Transition
 
@@ -194,6 +196,71 @@ def test_a_second_lawful_reply_is_applied_and_the_attempts_are_counted(scenario:
 
     (fact,) = step(ModelWorld(scenario), better, "guide.start").facts
     assert fact["attempts"] == 2 and fact["changes"] == {"guide": {"playing": True}} and "fault" not in fact
+
+
+@pytest.mark.parametrize(("name", "success"), [("look", True), ("look", False), ("free", False)])
+@pytest.mark.parametrize(
+    ("proposed", "why"),
+    [
+        ({}, ""),
+        ({"guide": {}, "handset": {}}, ""),
+        ({"guide": 0}, "state_changes.guide must be an object"),
+        ({"guide": None}, "state_changes.guide must be an object"),
+        ({"handset": []}, "state_changes.handset must be an object"),
+        ({"gide": {}}, "Did you mean 'guide'?"),
+    ],
+)
+def test_a_reply_that_changes_nothing_is_read_as_strictly_as_any_other(
+    scenario: Scenario, name: str, success: bool, proposed: Any, why: str
+) -> None:
+    (fact,) = step(ModelWorld(scenario), lambda _: reply(proposed, success), f"guide.{name}").facts
+    assert why in str(fact.get("fault", "")) and ("fault" in fact) is bool(why)
+
+
+@pytest.mark.parametrize(
+    ("key", "piece"),
+    [
+        ("title", "x"),
+        ("tags", ["x"]),
+        ("clock", {"x": 1}),
+        ("chapter", "x"),
+        ("devices", [{**STATE["devices"][0]}]),
+    ],
+)
+def test_neither_a_property_nor_the_state_nor_a_message_grows_without_end(
+    scenario: Scenario, key: str, piece: Any
+) -> None:
+    def grown(times: int) -> Any:
+        return {f"x{number}": 1 for number in range(times)} if isinstance(piece, dict) else piece * times
+
+    def size(value: Any) -> int:
+        return len(canonical(value))
+
+    ctx = Context.null({"world": ScriptedModel(lambda _: said)})
+    world, move = ModelWorld(scenario), {"agent": Action("guide.free", {})}
+    state, refused = world.initial(0), set[str]()
+    first = size(state.to_json())
+    for times in (4_000 // size(piece), *(round(1.1**number) for number in range(80))):
+        if times * size(piece) > 20_000:
+            break
+        said = reply({"guide": {key: grown(times)}})
+        before, done = state, asyncio.run(world.step(state, move, ctx))
+        state = done.state
+        assert size(state.to_json()) <= min(first + GROWTH, size(before.to_json()) + LONGER + 9)
+        refused |= {str(fact.get("fault", ""))[:99].partition(" would have ")[0] for fact in done.facts}
+    assert size(state.to_json()) > first + GROWTH * 0.9, "a state that grows slowly was refused"
+    assert {text.partition("free: ")[2] for text in refused} == {"", f"guide.{key}", "The whole state"}
+    said = reply(message="x" * (first + GROWTH + SPARE + 1))
+    assert "characters; at most" in asyncio.run(world.step(state, move, ctx)).facts[0]["fault"]
+
+
+def test_what_the_agent_brings_itself_is_stored_however_long_it_is(scenario: Scenario) -> None:
+    text = "x" * 20_000
+    (fact,) = step(
+        ModelWorld(scenario), lambda _: reply({"guide": {"title": None, "fresh": text}}), "guide.retitle", text=text
+    ).facts  # fmt: skip
+    assert fact["success"], fact["fault"]
+    assert fact["success"] and fact["changes"]["guide"]["fresh"] == text
 
 
 @pytest.mark.parametrize(
