@@ -41,7 +41,9 @@ class Reply:
     def encoded(self) -> bytes:
         if self.raw is not None:
             # The stub hangs up after these bytes. Unsaid, a client may send its next request into a closing line.
-            return re.sub(rb"(?s)\A(HTTP/1\.1 \d{3}[^\r\n]*\r\n)", rb"\1connection: close\r\n", self.raw)
+            return re.sub(
+                rb"(HTTP/1\.1 [2-9]\d\d[^\r\n]*\r\n)", rb"\1connection: close\r\n", self.raw, count=1
+            )
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **self.headers}
         lines = [f"HTTP/1.1 {self.status} X", *(f"{name}: {value}" for name, value in headers.items())]

@@ -158,7 +158,7 @@ BODIES: dict[str, tuple[dict[str, Any], str]] = {
 HOSTILE = {**PROTOCOL, **BODIES}
 STRICTER = dict.fromkeys(
     (
-        *("a thousand headers", "bytes that are no UTF-8", "a key twice"),
+        *("a thousand headers", "a longer body than declared", "bytes that are no UTF-8", "a key twice"),
         *("usage a text", "usage NaN", "usage infinite", "usage beyond all"),
     ),
     "bad_reply",
