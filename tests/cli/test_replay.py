@@ -1,5 +1,6 @@
 """`replay`: 0 if all is reproduced, 1 and the first key that differs if not."""
 
+import contextlib
 import json
 import sqlite3
 
@@ -15,6 +16,7 @@ def test_a_run_is_reproduced(played, command):
         "replayed": 2,
         "reproduced": 2,
         "findings": [],
+        "changed_since": [],
     }
 
 
@@ -33,6 +35,8 @@ def test_a_changed_record_is_found_with_its_first_key(played, command):
     for text in ("print-handouts, careful, seed 0", "diverges at key", '"success":false', '"success":true'):
         assert text in done.stdout
     assert "1 of 2 episodes are not reproduced" in done.stdout
+    assert "what follows from earlier events has changed" in done.stdout
+    assert "Neither code nor versions have changed since the run was made" in done.stdout
     findings = json.loads(command("replay", "last", "--json").stdout)["findings"]
     assert [(one["episode"], one["scenario"]) for one in findings] == [(1, "print-handouts")]
     assert "diverges at key" in findings[0]["problem"]
@@ -46,3 +50,21 @@ def test_a_run_in_which_nothing_has_ended_has_nothing_to_replay(played, command)
     done = command("replay", "last")
     assert done.exit_code == 0
     assert "Nothing to replay" in done.stdout
+
+
+def test_what_has_changed_since_is_named_where_a_replay_differs(played, command):
+    with contextlib.closing(sqlite3.connect(played / "run.sqlite")) as record, record:
+        for name, value in (("numpy", "1.0"), ("machine", "Plan 9 mips")):
+            record.execute(
+                "UPDATE run SET value = json_set(value, ?, ?) WHERE name = 'manifest'",
+                (f"$.made_with.{name}", value),
+            )
+    assert "changed" not in command("replay", "last").stdout, "it is reproduced all the same"
+    with contextlib.closing(sqlite3.connect(played / "run.sqlite")) as record, record:
+        record.execute("DELETE FROM events WHERE episode = 1 AND type = 'stepped.1'")
+    told = command("replay", "last")
+    assert told.exit_code == 1
+    assert "the program goes on where the record ends" in told.stdout
+    assert "Since the run was made these have changed:\n  numpy: 1.0 → " in told.stdout
+    assert "\n  machine: Plan 9 mips → " in told.stdout
+    assert len(json.loads(command("replay", "last", "--json").stdout)["changed_since"]) == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from worldloom.api.planning import ForkSpec, Plan, plan_of, refuse_secrets, text_of
 from worldloom.api.playing import Watch, new_folder, resume
+from worldloom.api.provenance import made_with
 from worldloom.api.result import RunResult
 from worldloom.core.canonical import Json, digest
 from worldloom.core.errors import Divergence, UsageError, offer
@@ -63,6 +64,7 @@ async def fork(
             **child.manifest(),
             "model_ids": parent.manifest("model_ids", dict),
             "judge_form": parent.manifest("judge_form", str),
+            "made_with": made_with(),
         }
         texts = [text_of(one) for one in child.scenarios]
         store = RunStore.create(

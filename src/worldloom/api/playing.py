@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.api.planning import Builder, Plan, form_of, plan_of, text_of
+from worldloom.api.provenance import made_with
 from worldloom.api.result import RunResult
 from worldloom.core.arguments import whole
 from worldloom.core.errors import Divergence, RecordError, UsageError
@@ -47,7 +48,12 @@ async def start(
     planned = list(Builder(plan, registry).planned(rows))
     async with opened_models(plan.models) as models:
         ids = {name: model.id for name, model in models.items()}
-        manifest = {**plan.manifest(), "model_ids": ids, "judge_form": form_of(plan, registry)}
+        manifest = {
+            **plan.manifest(),
+            "model_ids": ids,
+            "judge_form": form_of(plan, registry),
+            "made_with": made_with(),
+        }
         store = RunStore.create(
             new_folder(runs_dir), manifest, rows, [text_of(one) for one in plan.scenarios]
         )

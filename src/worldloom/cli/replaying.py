@@ -6,11 +6,13 @@ from typing import Any
 
 from worldloom.api import playing
 from worldloom.api.playing import Replayed
+from worldloom.api.provenance import changes
 from worldloom.cli.boundary import FAILED
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import near, put_json, say, stderr, stdout
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
+from worldloom.runs.store import RunStore
 
 _FINDINGS = 10  # printed in full; all are in the JSON
 _EVERY = 1_000  # episodes between two lines of progress
@@ -34,6 +36,8 @@ def replay(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
 
     found = asyncio.run(playing.replay(folder, registry, concurrency=concurrency, seen=count))
     findings = [one for one in found if one.problem is not None]
+    with RunStore(folder) as store:
+        changed = changes(store.manifest("made_with", dict))
     if as_json:
         put_json(
             {
@@ -41,11 +45,29 @@ def replay(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
                 "replayed": len(found),
                 "reproduced": len(found) - len(findings),
                 "findings": [_to_json(one) for one in findings],
+                "changed_since": changed,
             }
         )
     else:
         _print(folder, found, findings)
+        if findings:
+            _explain(changed)
     return FAILED if findings else 0
+
+
+def _explain(changed: list[str]) -> None:
+    """Say what is different from when the run was made, which is where a cause is to be sought first."""
+    screen = stdout()
+    if not changed:
+        say(
+            screen,
+            "Neither code nor versions have changed since the run was made: its record was, or something in it is no "
+            "function of what is recorded.",
+        )
+        return
+    say(screen, "Since the run was made these have changed:")
+    for one in changed:
+        say(screen, f"  {one}", wrap=False)
 
 
 def _to_json(one: Replayed) -> dict[str, Any]:

@@ -106,8 +106,8 @@ class Divergence(RecordError):
 
     Attributes:
         key: the readable form of the first key that differs.
-        recorded: what the record holds under it; None if it holds nothing.
-        found: what was produced now; None if nothing was.
+        recorded: what the record holds under it, its type first; None if it holds nothing.
+        found: what was produced now, likewise; None if nothing was.
     """
 
     code = "divergence"
@@ -117,8 +117,23 @@ class Divergence(RecordError):
         super().__init__(
             f"the run diverges at key {key}\n"
             f"  recorded: {recorded if recorded is not None else '(nothing)'}\n"
-            f"  found:    {found if found is not None else '(nothing)'}"
+            f"  found:    {found if found is not None else '(nothing)'}\n"
+            f"  so:       {self.meaning}"
         )
+
+    @property
+    def meaning(self) -> str:
+        """Where to look for the cause, in words."""
+        if self.recorded is None:
+            return "the program goes on where the record ends"
+        if self.found is None:
+            return "the record holds more than the program asks for, or cannot be read there"
+        recorded, found = self.recorded.split(" ", 1), self.found.split(" ", 1)
+        if recorded[0] != found[0]:
+            return "something else happens here: the course of events has changed"
+        if "with request" in self.recorded and "with request" in self.found:
+            return "what is asked has changed: the prompt, the model or its parameters, or the arguments of a tool"
+        return "what follows from earlier events has changed: code, rules, or arithmetic on another machine"
 
 
 class ModelError(WorldloomError):
