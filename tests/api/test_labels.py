@@ -37,7 +37,7 @@ def test_a_list_in_yaml_names_episodes_and_criteria_by_number_or_text(write):
     assert read_labels(write("l.yaml", "labels:\n" + "".join(lines)), RUBRICS) == FOUND
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_a_table_in_csv_says_the_same_as_spreadsheets_write_it(write, ending, mark):
     lines = ["criterion,episode,passed", *(f'"{c}",{e},{p.upper()}' for e, c, p in ENTRIES), ""]
@@ -72,8 +72,8 @@ CSV = "episode,criterion,passed\n0,0,true\n"
         ("l.csv", "episode,passed\n0,true\n", 1, "episode, criterion, passed"),
         ("l.csv", "", 0, "empty"),
         ("l.yaml", YAML + "  - {episode: 3, criterion: Twice., passed: true}\n", 3, "twice"),
-        ("l.csv", b"episode,criterion,passed\n\xff,0,true\n", 0, "UTF-8"),
-        ("nowhere.csv", None, 0, "cannot be read"),
+        ("l.csv", b"episode,criterion,passed\n\xff,0,true\n", 2, "UTF-8"),
+        ("nowhere.csv", None, 0, "there is no such file"),
         ("nowhere.yaml", None, 0, "nowhere.yaml"),
     ],
 )
@@ -91,3 +91,26 @@ def test_every_bad_label_is_told_in_the_order_of_the_file(write):
     with pytest.raises(DocumentError) as raised:
         read_labels(file, RUBRICS)
     assert [problem.line for problem in raised.value.problems] == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("blank", ["", "\n\r\n", " \n\t\n", ",,\n"])
+def test_rows_without_text_are_passed_over_wherever_they_stand(write, blank):
+    assert read_labels(write("l.csv", blank + CSV + blank + "1,0,false\n"), RUBRICS) == {
+        (0, 0): True,
+        (1, 0): False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "entry"),
+    [
+        ("l.csv", "episode,criterion,passed\n", "abc,0,true\n"),
+        ("l.csv", "episode,criterion,passed\n", "0,0,maybe\n"),
+        ("l.yaml", "labels:\n", "- {episode: abc, criterion: 0, passed: true}\n"),
+        ("l.yaml", "labels:\n", "- {episode: 0, criterion: 0, passed: maybe}\n"),
+    ],
+)
+def test_as_many_bad_labels_are_told_as_a_person_reads(write, name, head, entry):
+    with pytest.raises(DocumentError) as raised:
+        read_labels(write(name, head + entry * 300), RUBRICS)
+    assert [problem.line for problem in raised.value.problems] == list(range(2, 52))

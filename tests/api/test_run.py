@@ -45,10 +45,10 @@ def test_floor_ceiling_and_contestant_play_every_scenario(files, runs, speaking)
     }
 
 
-@pytest.mark.parametrize("agent", ["llm", "random", "careful"])
-def test_fresh_runs_at_concurrency_1_8_and_64_have_the_same_fingerprints(files, runs, speaking, agent):
+@pytest.mark.parametrize("player", [{"model": "m"}, {"agent": "random"}, {"agent": "careful"}], ids=str)
+def test_fresh_runs_at_concurrency_1_8_and_64_have_the_same_fingerprints(files, runs, speaking, player):
     results = [
-        wl.run(files, agent=agent, model="m", epochs=6, concurrency=concurrency, runs_dir=runs)
+        wl.run(files, **player, epochs=6, concurrency=concurrency, runs_dir=runs)
         for concurrency in (1, 8, 64)
     ]
     assert prints(results[0]) == prints(results[1]) == prints(results[2])
@@ -67,7 +67,8 @@ def test_ids_of_episodes_and_fingerprints_do_not_depend_on_the_order_of_the_file
 
 def test_an_id_changes_with_scenario_cast_seed_and_epoch_and_with_nothing_else(files, runs, speaking):
     def ids(**settings):
-        plan = api.plan(settings.pop("paths", files), **{"model": "m", **settings})
+        model = {} if "agent" in settings else {"model": "m"}
+        plan = api.plan(settings.pop("paths", files), **{**model, **settings})
         return {row.id for row, _, who in plan.entries() if not who.reference}
 
     base = ids()

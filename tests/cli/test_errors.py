@@ -76,6 +76,14 @@ def test_many_problems_of_a_file_are_cut_to_what_can_be_read(command, monkeypatc
         (("run", "--agent", "carefull"), "did you mean 'careful'?"),
         (("run", "x.yaml", "--suite", "starter"), "not both"),
         (("run", "--model", "nonsense"), "nonsense"),
+        (("run", "--world", ""), "world is ''"),
+        (("run", "--world", "rules:x"), "takes no argument"),
+        (("run", "--judge", ""), "judge is ''"),
+        (("run", "--judge-base-url", "http://h/v1"), "judge_base_url is given"),
+        (("run", "--world-model", "m"), "world_model is given"),
+        (("run", "--world-base-url", "http://h/v1"), "world_base_url is given"),
+        (("run", "--agent", "careful", "--model", "m"), "model is given"),
+        (("run", "--agent", "careful", "--base-url", "http://h/v1"), "base_url is given"),
         (("replay",), "RUN"),
     ],
 )
@@ -86,6 +94,15 @@ def test_what_cannot_be_used_exits_with_2_and_names_it(command, here, words, sai
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not (here / "runs").exists()
+
+
+def test_what_the_environment_says_for_all_runs_may_be_of_no_use_in_one(command, project, monkeypatch):
+    for name in ("MODEL", "BASE_URL", "WORLD_MODEL", "WORLD_BASE_URL", "JUDGE_BASE_URL"):
+        monkeypatch.setenv(f"WORLDLOOM_{name}", "http://h/v1")
+    done = command("run", "scenarios", "--agent", "careful")
+    assert done.exit_code == 0, done.stderr
+    done = command("run", "scenarios", "--agent", "careful", "--model", "another")
+    assert (done.exit_code, "model is given" in done.stderr) == (2, True)
 
 
 def test_a_faulty_scenario_is_shown_with_its_line_and_a_caret(command, here):

@@ -72,7 +72,7 @@ def test_with_one_repeat_it_says_what_consistency_needs(project, command, serve)
     [
         (("--repeats", "0"), "--repeats"),
         (("--random", "-1"), "--random"),
-        (("--record", "nowhere.json"), "cannot be read"),
+        (("--record", "nowhere.json"), "there is no such file"),
         (("--suite", "nothing"), "nothing"),
     ],
 )

@@ -8,6 +8,9 @@ import shutil
 
 import pytest
 
+from worldloom.models.model import Completion, Usage
+from worldloom.models.scripted import ScriptedModel
+
 
 @pytest.fixture
 def three(played):
@@ -158,3 +161,29 @@ def test_an_episode_that_is_not_there_is_refused_with_what_is(played, command):
     done = command("runs", "show", "last", "--episode", "9")
     assert done.exit_code == 2
     assert "allowed: 0 to 1" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["m", "embedded", "embedded:smollm2"])
+def test_a_run_tells_which_model_simulated_its_worlds_and_what_that_took(project, command, monkeypatch, name):
+    def simulate(request):
+        lawful = json.dumps({"thought_process": "", "success": False, "message": "Not now."})
+        return Completion("{}" if len(request.messages) == 2 else lawful, usage=Usage(7, 2))
+
+    monkeypatch.setattr(
+        "worldloom.models.factory.open_model", lambda spec, **_: ScriptedModel(simulate, name=spec.model)
+    )
+    monkeypatch.setattr("worldloom.cli.running.have_weights", lambda specs: None)
+    done = command("run", "scenarios", "--agent", "careful", "--world", "model", "--world-model", name)
+    assert done.exit_code == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    # One step of the literal path and four of the careful one, each asked twice; 9 tokens a call.
+    assert f"World: simulated by {name}," in text
+    assert ": 5.0 calls, 45 tokens. At least 5 of its replies were sent back." in text
+    assert ("The small embedded model is no simulator" in text) is (name != "m")
+    told = json.loads(command("runs", "show", "last", "--json").stdout)["simulator"]
+    assert told == {"model": name, "calls": 5.0, "tokens": 45.0, "sent_back": 5}
+
+
+def test_a_run_whose_worlds_follow_rules_names_no_simulator(played, command):
+    assert "World: simulated" not in command("runs", "show", "last").stdout
+    assert json.loads(command("runs", "show", "last", "--json").stdout)["simulator"] is None

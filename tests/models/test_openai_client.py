@@ -356,13 +356,32 @@ def test_a_name_that_is_not_listed_is_tried_once_and_refused_only_if_the_server_
     assert [asked.body["max_tokens"] for asked in stub.asked if asked.method == "POST"] == [1]
 
 
-def test_a_listed_name_and_a_server_that_lists_nothing_are_asked_no_word(stub: Any, reply: Any) -> None:
-    for listing in ({"data": [{"id": "m"}]}, [{"id": "m"}, 5], {"data": []}, {"data": None}, {}, [], 7):
+def test_a_listed_name_is_asked_no_word(stub: Any, reply: Any) -> None:
+    for listing in ({"data": [{"id": "m"}]}, [{"id": "m"}, 5]):
         stub.always(reply(listing))
         assert use(direct(stub), probe).problem is None
     assert {asked.method for asked in stub.asked} == {"GET"}
 
 
-def test_a_server_without_a_list_of_models_is_not_held_to_be_gone(stub: Any, reply: Any) -> None:
-    stub.always(reply({"error": {"message": "no such page"}}, status=404))
-    assert use(direct(stub), probe) == Probe(True)
+PAGE = "<html>welcome</html>"
+
+
+@pytest.mark.parametrize(
+    ("listing", "status"),
+    [(PAGE, 200), ("", 200), ("[" * 100_000, 200), ({"error": {"message": "no such page"}}, 404)]
+    + [(listing, 200) for listing in ({"data": []}, {"data": None}, {"data": "x"}, {}, [], 7)],
+)
+@pytest.mark.parametrize(
+    ("answer", "answered", "problem"),
+    [(None, 200, ""), (PAGE, 200, "no completion"), (PAGE, 404, "HTTP 404"), ({}, 400, "")],
+)
+def test_a_server_without_a_list_that_can_be_read_is_tried_and_refused_only_if_it_does_not_answer_either(
+    stub: Any, reply: Any, chat: Any, listing: Any, status: int, answer: Any, answered: int, problem: str
+) -> None:
+    said = reply(chat() if answer is None else answer, status=answered)
+    stub.answer = lambda asked: reply(listing, status=status) if asked.method == "GET" else said
+    found = use(direct(stub), probe)
+    assert found.reachable is True
+    assert problem in (found.problem or "")
+    assert bool(found.problem) == bool(problem)
+    assert any(asked.method == "POST" for asked in stub.asked)

@@ -7,18 +7,29 @@
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import os
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
 from worldloom.api import forking, playing
-from worldloom.api.cast import CastSpec, WorldSpec, called, cast_of, is_small, model_of, seat_of, world_of
+from worldloom.api.cast import (
+    A_MODEL,
+    CastSpec,
+    WorldSpec,
+    called,
+    cast_of,
+    is_small,
+    model_of,
+    seat_of,
+    world_of,
+)
 from worldloom.api.planning import Plan, config_of, refuse_secrets
 from worldloom.api.result import RunResult
 from worldloom.core import scenario as scenarios_module
-from worldloom.core.arguments import PathLike, path_of, paths_of, whole
+from worldloom.core.arguments import PathLike, path_of, paths_of, text, whole
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project, find_project
@@ -32,6 +43,18 @@ T = TypeVar("T")
 STARTER = "starter"
 SHORT_STEPS = 10
 """Steps of the suite `starter`, and wherever the small embedded model plays: it never says that it is done."""
+_URL = "an address, e.g. http://127.0.0.1:8000/v1"
+_TEXTS = {
+    "agent": "the name of an agent, e.g. careful",
+    "model": A_MODEL,
+    "base_url": _URL,
+    "world": "rules, model or replay:FILE",
+    "world_model": A_MODEL,
+    "world_base_url": _URL,
+    "judge": A_MODEL,
+    "judge_base_url": _URL,
+}
+"""What is allowed where a text is wanted."""
 
 
 def load_scenario(path: PathLike, *, registry: Registry | None = None) -> Scenario:
@@ -75,6 +98,13 @@ def plan(
 ) -> Plan:
     """What a run with these settings would play; see `run`."""
     registry = registry or Registry.discover(project)
+    given = {
+        "agent": agent, "model": model, "base_url": base_url, "world_model": world_model,
+        "world_base_url": world_base_url, "judge": judge, "judge_base_url": judge_base_url,
+    }  # fmt: skip
+    for name, value in {"world": world, **given}.items():
+        if value is not None or name == "world":
+            text(name, value, _TEXTS[name])
     epochs = whole("epochs", epochs, 1)
     seed = whole("seed", seed, 0, 2**63 - epochs)
     files = paths_of(paths)
@@ -90,10 +120,12 @@ def plan(
     contestant = cast_of(seat.agent, player, registry)
     simulator = model_of(entries.get("world"), world_model, world_base_url)
     short = suite == STARTER or any(is_small(spec) for spec in contestant.models.values())
+    if limits is not None and not isinstance(limits, Limits):
+        raise UsageError(f"limits is {limits!r}; allowed: worldloom.Limits(…)")
     limits = limits or Limits(steps=SHORT_STEPS if short else Limits().steps)
     if max_steps is not None:
         limits = replace(limits, steps=whole("max_steps", max_steps, 1))
-    return Plan(
+    made = Plan(
         found,
         contestant,
         epochs,
@@ -103,6 +135,29 @@ def plan(
         world_of(world, simulator, [one.kind for one in found], registry),
         model_of(entries.get("judge"), judge, judge_base_url) if judge or "judge" in entries else None,
     )
+    _refuse_unused(made, given)
+    return made
+
+
+def _refuse_unused(plan: Plan, given: Mapping[str, str | None]) -> None:
+    """Refuse what names a model, or where it is served, if the plan asks none there.
+
+    What the environment says as well, as in `WORLDLOOM_MODEL` for `model`, was said of all runs: this one may have no
+    use for it. The same goes for the project file, which is not in `given`.
+
+    Raises:
+        UsageError: something would be ignored.
+    """
+    asked = (
+        (plan.contestant.models, f"the agent {plan.contestant.agent!r} asks no model", "the agent llm"),
+        (plan.world.models, f"the world {plan.world.engine!r} asks no model", "the world model"),
+        (plan.judge, "there is no judge", "a judge"),
+    )
+    names = (("model", "base_url"), ("world_model", "world_base_url"), ("judge_base_url",))
+    for (used, why, needed), each in zip(asked, names, strict=True):
+        for name in each if not used else ():
+            if given[name] not in (None, os.environ.get(f"WORLDLOOM_{name.upper()}")):
+                raise UsageError(f"{name} is given, but {why}; allowed: only with {needed}")
 
 
 def run(
@@ -145,7 +200,7 @@ def run(
         runs_dir: folder for the record; default `runs`.
 
     Raises:
-        UsageError: something given cannot be used; nothing has been written.
+        UsageError: something given cannot be used, or would be ignored; nothing has been written.
         RecordError: the record cannot be written.
     """
     project = find_project(Path.cwd())

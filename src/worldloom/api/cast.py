@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from worldloom.agents.agent import Agent, AgentConfig
+from worldloom.core.arguments import text
 from worldloom.core.canonical import Json, digest
 from worldloom.core.errors import UsageError
 from worldloom.core.project import ModelEntry
@@ -18,6 +19,8 @@ WORLD = "world"
 """Name under which `ctx.model` knows the model that simulates the world."""
 REPLAY = "replay"
 """The engine that plays a record back: in it, nobody can play but who was recorded."""
+A_MODEL = "a model string, e.g. hosted_vllm/NAME"
+"""What may name a model, for those who name something else."""
 SHORT_ANSWERS: Mapping[str, Json] = {"max_tokens": 64, "thought_characters": 60}
 """Options of the llm agent on the small embedded model, which would never finish or stop at once."""
 
@@ -167,10 +170,10 @@ def model_of(entry: ModelEntry | None, model: str | None, base_url: str | None) 
     """The model of a purpose: flags override the project file, and without either it is the embedded one.
 
     Raises:
-        UsageError: the model's name is empty.
+        UsageError: the model's name is blank.
     """
-    if model is not None and not model.strip():
-        raise UsageError("the model's name is empty; allowed: a model string, e.g. hosted_vllm/NAME")
+    if model is not None:
+        text("the model's name", model, A_MODEL)
     if entry is None or (model is not None and model != entry.model):
         return ModelSpec("embedded" if model is None else model, base_url)
     limits = EndpointLimits(entry.limits.concurrency, entry.limits.timeout_s)
@@ -213,6 +216,10 @@ def world_of(engine: str, model: ModelSpec, kinds: Iterable[str], registry: Regi
         UsageError: a kind has no such engine, or the argument cannot be used.
     """
     name, _, argument = engine.partition(":")
+    if name == RULES and argument:
+        raise UsageError(
+            f"the world `{RULES}` takes no argument, and was given {argument!r}; allowed: {RULES}"
+        )
     options: Mapping[str, Json] = {}
     for kind in sorted(set(kinds)) if name != RULES else ():
         room = registry.world_of(kind)

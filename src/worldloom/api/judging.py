@@ -22,6 +22,7 @@ from worldloom.api.result import RunResult
 from worldloom.core.arguments import whole
 from worldloom.core.canonical import digest
 from worldloom.core.errors import RecordError, UsageError, WorldloomError
+from worldloom.core.files import read_bytes
 from worldloom.core.registry import Registry
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.agreement import (
@@ -43,6 +44,8 @@ from worldloom.runs.store import EpisodeRow, RunStore, Score
 
 CALIBRATIONS = "calibrations"
 """Folder beside the runs that holds what is known of judges."""
+
+_LARGEST = 64 * 2**20  # bytes of a calibration: some 300,000 verdicts
 
 
 @runtime_checkable
@@ -267,10 +270,11 @@ def load_calibration(path: Path) -> Calibration | None:
         RecordError: the file cannot be read as one.
     """
     try:
-        return Calibration.model_validate_json(path.read_bytes())
+        path.stat()
+        return Calibration.model_validate_json(read_bytes(path, _LARGEST))
     except FileNotFoundError:
         return None
-    except (OSError, ValidationError) as damage:
+    except (OSError, UsageError, ValidationError) as damage:
         raise RecordError(f"{path} cannot be read as a calibration: {damage}") from damage
 
 

@@ -1,7 +1,8 @@
 """Labels: what people have said of criteria of a run, as a YAML or CSV file.
 
 An entry names an episode by its number or id, a criterion by its number from 0 or its text, and whether it passed.
-Every bad entry is told with its line; nothing is guessed and nothing is left out.
+Every bad entry is told with its line, up to as many as a person reads at once; nothing is guessed and nothing is left
+out.
 """
 
 import csv
@@ -13,7 +14,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from worldloom.core.errors import DocumentError, Problem, nearest
-from worldloom.core.yamlio import read, validate
+from worldloom.core.files import read_bytes
+from worldloom.core.yamlio import MAX_BYTES, read, validate
+from worldloom.core.yamlio.decoding import decode
+from worldloom.core.yamlio.reader import MAX_PROBLEMS
 
 _COLUMNS = ("episode", "criterion", "passed")
 _TRUTHS: Mapping[str, bool] = {"true": True, "false": False}
@@ -62,11 +66,15 @@ def read_labels(path: Path, rubrics: Sequence[Rubric]) -> dict[tuple[int, int], 
         DocumentError: it cannot be read, or entries of it cannot be used.
     """
     problems: list[Problem] = []
-    lines = list(_csv(path, problems) if path.suffix.lower() == ".csv" else _yaml(path))
     episodes: dict[int | str, Rubric] = {rubric.number: rubric for rubric in rubrics}
     episodes |= {rubric.id: rubric for rubric in rubrics}
     found: dict[tuple[int, int], _Line] = {}
-    for line in lines:
+    for line in _csv(path) if path.suffix.lower() == ".csv" else _yaml(path):
+        if len(problems) >= MAX_PROBLEMS:
+            break
+        if isinstance(line, Problem):
+            problems.append(line)
+            continue
         try:
             key = _key(line, episodes)
             if key in found:
@@ -119,29 +127,28 @@ def _yaml(path: Path) -> Iterator[_Line]:
         yield _Line(*document.locate(("labels", number)), entry.episode, entry.criterion, entry.passed)
 
 
-def _csv(path: Path, problems: list[Problem]) -> Iterator[_Line]:
-    text = _text(path)
-    rows = csv.reader(io.StringIO(text), strict=True)
+def _csv(path: Path) -> Iterator[_Line | Problem]:
+    """Entries of a table, and what is wrong with others; rows without text are passed over."""
+    text = decode(read_bytes(path, MAX_BYTES), str(path))
+    rows = csv.reader(io.StringIO(text, newline=None), strict=True)  # every line end is one, as in YAML
     header: list[str] | None = None
     line = 1
     try:
         for cells in rows:
-            if header is None:
+            if not any(cell.strip() for cell in cells):
+                pass
+            elif header is None:
                 header = [cell.strip() for cell in cells]
                 if sorted(header) != sorted(_COLUMNS):
-                    found = f"the columns {', '.join(header)}"
+                    found = f"the columns {_short(', '.join(header))}"
                     raise DocumentError([Problem(str(path), line, 1, found, ", ".join(_COLUMNS))])
-            elif cells:
-                entry = _entry(path, line, header, cells)
-                if isinstance(entry, Problem):
-                    problems.append(entry)
-                else:
-                    yield entry
+            else:
+                yield _entry(path, line, header, cells)
             line = rows.line_num + 1
     except csv.Error as error:
-        problems.append(
-            Problem(str(path), line, 1, f"a line that is no CSV: {error}", "cells with commas between")
-        )
+        found = f"a line that is no CSV: {error}"
+        yield Problem(str(path), line, 1, found, "cells with commas between")
+        return
     if header is None:
         raise DocumentError(
             [Problem(str(path), 0, 0, "an empty file", f"a line {','.join(_COLUMNS)}, then labels")]
@@ -160,15 +167,3 @@ def _entry(path: Path, line: int, header: Sequence[str], cells: Sequence[str]) -
 
 def _number(cell: str) -> int | str:
     return int(cell) if cell.isascii() and cell.isdecimal() and len(cell) < 19 else cell
-
-
-def _text(path: Path) -> str:
-    """The text of a CSV file, read as strictly as YAML is: UTF-8, of a bearable size."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as failure:
-        raise DocumentError(
-            [Problem(str(path), 0, 0, f"a file that cannot be read: {failure.strerror}", "a file")]
-        ) from None
-    except UnicodeDecodeError:
-        raise DocumentError([Problem(str(path), 0, 0, "bytes that are no UTF-8", "UTF-8")]) from None

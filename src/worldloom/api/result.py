@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.cast import WORLD
+from worldloom.api.cast import WORLD, WorldSpec
 from worldloom.core.canonical import Json, digest
 from worldloom.runs.statistics import Estimate, estimate
 from worldloom.runs.store import EpisodeRow, RunStore, Score
@@ -35,6 +35,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Simulator:
+    """The model that simulated the worlds of a run.
+
+    Attributes:
+        calls, tokens: means over all episodes that have ended, floors and ceilings included; tokens are those of
+            prompt and answer together. None if none has ended.
+        sent_back: replies that were refused, at least: calls beyond one for each step, in the episodes that ended by
+            no fault but the agent's. Steps in which it was not asked hide some.
+    """
+
+    model: str
+    calls: float | None
+    tokens: float | None
+    sent_back: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """What became of a run.
 
@@ -43,6 +60,7 @@ class RunResult:
         status: `completed`, `cancelled`, `failed`, `running` or `planned`.
         episodes: the projection of every episode.
         scores: episode row -> scores.
+        world_model: the model that simulates the worlds; None without one, and where no agent plays in them.
     """
 
     folder: Path
@@ -50,12 +68,16 @@ class RunResult:
     status: str
     episodes: Sequence[EpisodeRow]
     scores: Mapping[int, Sequence[Score]]
+    world_model: str | None = None
 
     @staticmethod
     def of(store: RunStore) -> "RunResult":
         """Read a run from its store."""
-        title = store.manifest("title", str)
-        return RunResult(store.folder, title, str(store.value("status")), store.episodes(), store.scores())
+        title, status = store.manifest("title", str), str(store.value("status"))
+        models = store.read_manifest("world", WorldSpec.from_json).models
+        plays = WORLD in models and store.manifest("graph", object) is None
+        name = models[WORLD].model if plays else None
+        return RunResult(store.folder, title, status, store.episodes(), store.scores(), name)
 
     def lines(self, *, by_category: bool = True) -> list[Line]:
         """The table: casts in the order of the plan, the contestant last; categories below each cast."""
@@ -74,7 +96,7 @@ class RunResult:
 
     def _line(self, cast_name: str, category: str | None, rows: Sequence[EpisodeRow]) -> Line:
         ended = [row for row in rows if row.status == "ended"]
-        sound = [row for row in ended if row.fault in ("none", "agent")]
+        sound = [row for row in ended if _is_sound(row)]
         names = dict.fromkeys(
             score.name for row in rows for score in self.scores.get(row.row, ()) if score.unit != "criterion"
         )
@@ -104,6 +126,21 @@ class RunResult:
         return found
 
     @property
+    def simulator(self) -> Simulator | None:
+        """What the model did that simulates the worlds; None without one."""
+        if self.world_model is None:
+            return None
+        ended = [row for row in self.episodes if row.status == "ended"]
+        spent, count = [_world_calls_and_tokens(row) for row in ended], len(ended)
+        beyond = [calls - row.steps for row, (calls, _) in zip(ended, spent, strict=True) if _is_sound(row)]
+        return Simulator(
+            self.world_model,
+            sum(calls for calls, _ in spent) / count if count else None,
+            sum(tokens for _, tokens in spent) / count if count else None,
+            sum(max(0, more) for more in beyond),
+        )
+
+    @property
     def fingerprint(self) -> str | None:
         """SHA-256 over (id, fingerprint) of all episodes, sorted; None until all have ended."""
         pairs: list[Json] = [[row.id, row.fingerprint] for row in self.episodes]
@@ -128,6 +165,7 @@ class RunResult:
             "title": self.title,
             "status": self.status,
             "fingerprint": self.fingerprint,
+            "simulator": None if self.simulator is None else asdict(self.simulator),
             "table": [asdict(line) for line in self.lines()],
             "episodes": [
                 {**asdict(row), "scores": [asdict(score) for score in self.scores.get(row.row, ())]}
@@ -139,6 +177,15 @@ class RunResult:
         return json.dumps(self.to_json()["table"], indent=2)
 
 
+def _is_sound(row: EpisodeRow) -> bool:
+    """Whether an episode that has ended did so by no fault but the agent's."""
+    return row.fault in ("none", "agent")
+
+
+def _world_calls_and_tokens(row: EpisodeRow) -> tuple[int, int]:
+    calls, prompt, completion = json.loads(row.models).get(WORLD, (0, 0, 0))
+    return int(calls), int(prompt) + int(completion)
+
+
 def _own_tokens(row: EpisodeRow) -> int:
-    _, prompt, completion = json.loads(row.models).get(WORLD, (0, 0, 0))
-    return row.prompt_tokens + row.completion_tokens - int(prompt) - int(completion)
+    return row.prompt_tokens + row.completion_tokens - _world_calls_and_tokens(row)[1]

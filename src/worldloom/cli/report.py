@@ -16,7 +16,7 @@ from worldloom.api.cast import CastSpec
 from worldloom.api.comparing import repeats_of
 from worldloom.api.judging import Judged, judged
 from worldloom.api.planning import contestant_of, limits_of
-from worldloom.api.result import Line, RunResult
+from worldloom.api.result import Line, RunResult, Simulator
 from worldloom.cli.fidelity_report import print_fidelity
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.terminal import cell, near, say, table
@@ -187,6 +187,8 @@ def _remarks(
     if unscored:
         yield f"Unscored: criteria that could not be judged, {len(unscored):,} in all; they count neither way."
         yield from (f"  {text}" for text in unscored[:_FAILURES])
+    if result.simulator is not None:
+        yield from _simulator(result.simulator)
     if judge is not None:
         yield from _judge(result, judge)
     yield f"Limits of an episode: {'; '.join(_limits(limits, contestant))}."
@@ -195,6 +197,20 @@ def _remarks(
         yield (
             "The embedded model has 135 million parameters: its score proves that the machinery works and says nothing "
             "about what models can do. For that: --model hosted_vllm/NAME --base-url http://HOST:PORT/v1"
+        )
+
+
+def _simulator(found: Simulator) -> Iterator[str]:
+    """Which model simulated the worlds, and what that took."""
+    sent_back = f" At least {found.sent_back:,} of its replies were sent back." if found.sent_back else ""
+    yield (
+        f"World: simulated by {found.model}, which the table leaves out; per episode, floors and ceilings included: "
+        f"{_mean(found.calls, 1) or '–'} calls, {_mean(found.tokens, 0) or '–'} tokens.{sent_back}"
+    )
+    if weights_of(found.model) is CATALOGUE["smollm2"]:
+        yield (
+            "  The small embedded model is no simulator: most of what it says of a world is wrong. Of another model, "
+            "find out: worldloom fidelity --world-model hosted_vllm/NAME --world-base-url http://HOST:PORT/v1"
         )
 
 

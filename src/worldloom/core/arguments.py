@@ -2,7 +2,7 @@
 
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from worldloom.core.errors import UsageError
@@ -26,6 +26,17 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     return number
 
 
+def text(name: str, value: object, allowed: str) -> str:
+    """A text that is not blank; `name` is what the caller knows it by.
+
+    Raises:
+        UsageError: it is none, or blank.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{name} is {value!r}; allowed: {allowed}")
+    return value
+
+
 def path_of(value: PathLike) -> Path:
     """A path as the file system can take it.
 
@@ -43,4 +54,5 @@ def path_of(value: PathLike) -> Path:
 
 def paths_of(values: PathLike | Sequence[PathLike]) -> list[Path]:
     """One path or several, each as `path_of`."""
-    return [path_of(value) for value in ([values] if isinstance(values, str | os.PathLike) else values)]
+    several = isinstance(values, Iterable) and not isinstance(values, str | os.PathLike)
+    return [path_of(value) for value in (values if several else [values])]

@@ -1,7 +1,7 @@
 """Looking at a model before it is needed: is it there, what does it serve, how much does it take?
 
-A model that its server lists is asked nothing. A name that is not listed may be an alias, so it is tried with one
-word: a server that refuses it would refuse every call of a run.
+A model that its server lists is asked nothing. A name that is not listed may be an alias, and a server may list
+nothing that can be read, so there it is tried with one word: a server that refuses it would refuse every call of a run.
 """
 
 from dataclasses import dataclass
@@ -55,16 +55,17 @@ async def probe(model: Model) -> Probe:
     try:
         served = await model.served()
     except ModelError as error:
-        if error.kind == "not_found":  # it has no list of models; whether it answers will show
-            return Probe(True)
-        return Probe(error.kind not in ("unreachable", "timeout"), problem=str(error))
+        if error.kind not in ("not_found", "bad_reply"):  # else it has no list; whether it answers will show
+            return Probe(error.kind not in ("unreachable", "timeout"), problem=str(error))
+        served = ()
     except UsageError as error:
         return Probe(False, problem=str(error))
     names = tuple(item.name for item in served)
-    if names and model.name not in names:
+    if model.name not in names:
         try:
             await model.complete(Request((Message.of("user", "Hi"),), max_tokens=1))
         except ModelError as error:
-            if error.kind == "not_found":  # any other refusal says nothing of the name
+            # Any other refusal says nothing of the name; without a list, it may be no server of models at all.
+            if error.kind == "not_found" or (error.kind == "bad_reply" and not names):
                 return Probe(True, names, problem=str(error))
     return Probe(True, names, await model.context_length())

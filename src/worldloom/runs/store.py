@@ -25,7 +25,7 @@ from worldloom.runs.writer import Writer
 T = TypeVar("T")
 DEFAULT_SCORING = "default"
 """Name of the scoring pass that is made when an episode ends."""
-FORMAT = 1
+FORMAT = 2
 """Version of the schema; a store with another is refused by name."""
 
 

@@ -55,7 +55,7 @@ def test_an_impossible_name_is_told(name):
 def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
     (tmp_path / "a.yaml").write_text("a: 1")
 
-    def refuse(*_):  # root may read everything, so permissions alone would prove nothing in a container
+    def refuse(*_, **__):  # root may read everything, so permissions alone would prove nothing in a container
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)

@@ -104,10 +104,51 @@ def test_the_text_part_of_a_model_that_also_sees_is_planned():
     assert (seeing.model_type, seeing.kv_bytes(1)) == ("x_vl", shape().kv_bytes(1))
 
 
-@pytest.mark.parametrize("config", [{}, {**SMALL, "num_attention_heads": 0}, {**SMALL, "head_dim": "wide"}])
-def test_a_config_of_something_else_is_refused_with_its_place(config):
-    with pytest.raises(UsageError, match=r"config\.json is no config of a language model"):
-        shape_of(config, 1, "config.json")
+NUMBERS = (
+    "num_attention_heads",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "head_dim",
+    "kv_lora_rank",
+    "sliding_window",
+    "full_attention_interval",
+    "vocab_size",
+    "max_position_embeddings",
+    "intermediate_size",
+    "num_experts_per_tok",
+)
+NO_NUMBERS = (-1, 2.5, True, "8", [8], float("inf"), float("nan"), 10**400, 2 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"num_attention_heads": None}, "num_attention_heads is nothing"),
+        (
+            {"num_attention_heads": 0},
+            "num_attention_heads is the number 0; allowed: a whole number from 1 to",
+        ),
+        (
+            {"num_attention_heads": 65},
+            "hidden_size is 64; allowed: at least num_attention_heads, which is 65",
+        ),
+        ({"text_config": [1]}, "text_config is a list; allowed: a mapping"),
+        ({"model_type": {"a": 1}}, "model_type is a mapping; allowed: text"),
+        *(({"layer_types": value}, "layer_types is ") for value in (7, "x", [7], ["x"] * 10_001)),
+        *(({key: value}, f"{key} is .*; allowed: a whole number") for key in NUMBERS for value in NO_NUMBERS),
+    ],
+)
+def test_a_config_that_cannot_be_is_refused_with_its_place_and_key(config, said):
+    with pytest.raises(
+        UsageError, match=rf"config\.json is no config of a language model .*: {said}"
+    ) as refused:
+        shape(**config)
+    assert len(str(refused.value)) < 250
+
+
+def test_a_whole_number_may_be_written_with_a_point():
+    assert shape(hidden_size=64.0) == shape()
 
 
 def test_an_8b_model_fits_on_one_large_gpu_with_all_of_its_context():

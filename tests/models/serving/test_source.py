@@ -57,9 +57,9 @@ def test_the_index_says_the_size_where_there_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda folder: (folder / "config.json").unlink(), "config.json: No such file"),
-        (lambda folder: (folder / "config.json").write_text("{"), "is no JSON"),
-        (lambda folder: (folder / "config.json").write_text("[]"), "holds no JSON object"),
+        (lambda folder: (folder / "config.json").unlink(), "config.json: there is no such file"),
+        (lambda folder: (folder / "config.json").write_text("{"), "is no JSON that can be used"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "holds a list; allowed: a JSON object"),
         (lambda folder: (folder / "model.safetensors").unlink(), "holds no weights"),
     ],
 )
@@ -68,6 +68,65 @@ def test_a_folder_that_is_no_model_is_refused_by_what_it_lacks(tmp_path, spoil, 
     spoil(folder)
     with pytest.raises(UsageError, match=said):
         shape(source_of(str(folder)))
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("[" * 100_000, "holds too many levels inside one another"),
+        ('{"a":' * 100_000, "holds too many levels inside one another"),
+        ('{"hidden_size": ' + "9" * 5000 + "}", "a number of 5,000 digits; allowed: at most 1,000"),
+        ('{"hidden_size": 1' + "0" * 400 + "}", "num_attention_heads is nothing"),
+        ("\xff", "is no JSON that can be used"),
+    ],
+)
+def test_a_config_that_python_cannot_read_is_refused_by_name(tmp_path, config, said):
+    folder = model(tmp_path / "m")
+    (folder / "config.json").write_bytes(config.encode("latin-1"))
+    with pytest.raises(UsageError, match=said) as refused:
+        shape(source_of(str(folder)))
+    assert str(folder / "config.json") in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        ("[1]", ".json holds a list; allowed: a JSON object"),
+        ('{"metadata": [1]}', ": metadata is a list; allowed: a mapping with total_size"),
+        *(
+            (
+                f'{{"metadata": {{"total_size": {size}}}}}',
+                rf": metadata\.total_size is {said}; allowed: a whole .*",
+            )
+            for size, said in [
+                ("-5", "the number -5"),
+                ("true", "the truth value true"),
+                ("1.5", "the number 1.5"),
+                ("1e999", "the number Infinity"),
+                ("NaN", "the number NaN"),
+                ("1" + "0" * 400, "the number 10+…"),
+                ('"much"', 'the text "much"'),
+                ("{}", "a mapping"),
+            ]
+        ),
+    ],
+)
+def test_an_index_that_cannot_be_is_refused_by_name_and_key(tmp_path, index, said):
+    folder = model(tmp_path / "m")
+    file = folder / "model.safetensors.index.json"
+    file.write_text(index)
+    with pytest.raises(UsageError, match=said) as refused:
+        shape(source_of(str(folder)))
+    assert str(file) in str(refused.value)
+
+
+def test_an_index_that_says_no_size_leaves_it_to_the_files_and_only_files_count(tmp_path):
+    folder = model(tmp_path / "m", a=10)
+    (folder / "b.safetensors").mkdir()
+    (folder / "c.safetensors").symlink_to("nowhere")
+    for metadata in ("null", "{}", '{"total_size": null}'):
+        (folder / "model.safetensors.index.json").write_text(f'{{"metadata": {metadata}}}')
+        assert shape(source_of(str(folder))).weights == 10
 
 
 @pytest.mark.parametrize("variable", ["HF_HUB_CACHE", "HF_HOME"])

@@ -175,7 +175,7 @@ def test_a_file_that_is_no_record_is_refused_by_name_and_place(
 def test_a_missing_file_and_a_missing_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"needs its file, e\.g\. --world replay:record\.json"):
         options_of("replay", "")
-    with pytest.raises(UsageError, match="cannot be read: No such file"):
+    with pytest.raises(UsageError, match="there is no such file"):
         options_of("replay", str(tmp_path / "none.json"))
     with pytest.raises(UsageError, match="the world `model` takes no argument"):
         options_of("model", "x")

@@ -14,9 +14,10 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, Type
 
 from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import RecordError, UsageError
+from worldloom.core.files import read_bytes
 from worldloom.core.yamlio.wording import quoted
 
-MAX_BYTES = 100_000_000
+MAX_BYTES = 100 * 2**20
 _SHOWN = 5
 """Faults of a file that are told."""
 
@@ -99,12 +100,7 @@ def _step(step: _Step) -> Json:
 
 
 def _json(path: Path) -> Json:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes; allowed: the record of a run")
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"the record {path} cannot be read: {error.strerror or error}") from None
+    data = read_bytes(path, MAX_BYTES)
     try:
         value: Json = json.loads(
             data.decode("utf-8-sig"),

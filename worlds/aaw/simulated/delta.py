@@ -24,6 +24,10 @@ from worldloom.worlds.aaw.state import same
 
 SPARE = 1_000
 """Characters by which a message may be longer than the state is as JSON: it stays in the agent's chat."""
+LONGER = 2_000
+"""Characters by which a property, as JSON, may become longer than it is and was at first, beside the arguments."""
+GROWTH = 5_000
+"""Characters by which the state, as JSON, may grow in an episode, beside the arguments of the present call."""
 MAX_THOUGHT = 400
 """Characters of a thought that the schema allows; a longer one is no fault."""
 _KEYS = ("thought_process", "success", "message", "state_changes")
@@ -98,8 +102,8 @@ class Bounds:
 
     @property
     def longest_message(self) -> int:
-        """Characters of a message, which tells of the state and of no more."""
-        return SPARE + len(canonical(dict(self.before)))
+        """Characters of a message, which tells of the state and of no more; it counts as grown by `GROWTH` at most."""
+        return SPARE + min(_length(dict(self.before)), _length(dict(self.initial)) + GROWTH)
 
     def schema(self, read_only: bool) -> dict[str, Json]:
         """JSON Schema of a reply; entities and properties that cannot change are left out of it."""
@@ -125,20 +129,19 @@ class Bounds:
             ReplyError: it may not be done.
         """
         new: dict[str, dict[str, Json]] = {}
-        for entity, properties in changes.items():
-            if entity not in self.before:
-                raise ReplyError(_unknown("entity", entity, self.before))
-            if not isinstance(properties, dict):
-                raise ReplyError(f"state_changes.{entity} must be an object: property, then its new value.")
+        for entity, properties in self.by_entity(changes).items():
             if self.returns.complete and properties and entity not in self.returns.entities:
                 raise ReplyError(_outside(f"the entity {entity!r}", self.returns.entities))
             for key, value in properties.items():
-                new.setdefault(entity, {})[key] = self._fitting(entity, key, value)
+                fitting = self._fitting(entity, key, value)
+                self._check_length(entity, key, fitting)
+                new.setdefault(entity, {})[key] = fitting
         after: dict[str, Json] = {
             entity: {**_state(self.before, entity), **new[entity]} if entity in new else state
             for entity, state in self.before.items()
         }
         check_agreement(self.returns, self.arguments, self.before, after)
+        self._check_growth(after)
         really: dict[str, dict[str, Json]] = {}
         for entity, values in new.items():
             old = _state(self.before, entity)
@@ -146,6 +149,32 @@ class Bounds:
                 if key not in old or canonical(value) != canonical(old[key]):
                     really.setdefault(entity, {})[key] = value
         return Delta(really, {entity: after[entity] for entity in really})
+
+    def by_entity(self, changes: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+        """Proposed changes, once each is known to be an object that belongs to an entity.
+
+        Raises:
+            ReplyError: one is not.
+        """
+        found: dict[str, dict[str, Json]] = {}
+        for entity, properties in changes.items():
+            if entity not in self.before:
+                raise ReplyError(_unknown("entity", entity, self.before))
+            if not isinstance(properties, dict):
+                raise ReplyError(f"state_changes.{entity} must be an object: property, then its new value.")
+            found[entity] = properties
+        return found
+
+    def _check_length(self, entity: str, key: str, value: Json) -> None:
+        """Check that a property does not become much longer than what was there and what the call brings."""
+        states = (_state(self.before, entity), _state(self.initial, entity))
+        known = max((_length(state[key]) for state in states if key in state), default=0)
+        _check_longest(f"{entity}.{key[:60]}", value, known + LONGER + _length(dict(self.arguments)))
+
+    def _check_growth(self, after: dict[str, Json]) -> None:
+        """Check that the state does not grow without end; what the agent brings itself is no fault of the world."""
+        known = max(_length(dict(self.before)), _length(dict(self.initial)) + GROWTH)
+        _check_longest("The whole state", after, known + _length(dict(self.arguments)))
 
     def _fitting(self, entity: str, key: str, value: Json) -> Json:
         """A proposed value as it enters the state."""
@@ -203,6 +232,18 @@ def _state(states: States, entity: str) -> Mapping[str, Json]:
     state = states.get(entity, {})
     assert isinstance(state, dict), "states are mappings"
     return state
+
+
+def _length(value: Json) -> int:
+    return len(canonical(value).decode())
+
+
+def _check_longest(what: str, value: Json, longest: int) -> None:
+    length = _length(value)
+    if length > longest:
+        raise ReplyError(
+            f"{what} would have {length:,} characters as JSON; at most {longest:,} are allowed here."
+        )
 
 
 def _closed(properties: dict[str, Json]) -> dict[str, Json]:

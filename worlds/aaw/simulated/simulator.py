@@ -147,6 +147,7 @@ class Simulator:
             )
             raise ReplyError(f"state_changes must be empty: {why}.")
         if action.spec.read_only or not proposal.success:
+            bounds.by_entity(proposal.changes)  # no change, and yet it must be one that could be read
             return Answer(proposal.success, proposal.message, Delta({}, {}))
         delta = bounds.checked(proposal.changes)
         broken = self._broken({**states, **delta.entities}, trace)

@@ -2,17 +2,16 @@
 
 import os
 import re
-import stat
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path as FilePath
 from typing import NoReturn
 
 import yaml
 
 from worldloom.core.canonical import Json
 from worldloom.core.errors import DocumentError, Problem, nearest
+from worldloom.core.files import read_bytes, too_large
 from worldloom.core.yamlio.decoding import decode, forbidden, invisible, split_lines, unrecordable
 from worldloom.core.yamlio.document import Document, Node, Place
 from worldloom.core.yamlio.scalars import NotJson, resolve
@@ -36,8 +35,7 @@ def read(path: str | os.PathLike[str]) -> Document:
     Raises:
         DocumentError: there is no such file, or it has problems; holds all that were found.
     """
-    file = os.fspath(path)
-    return parse(_bytes(file), file)
+    return parse(read_bytes(path, MAX_BYTES), os.fspath(path))
 
 
 def parse(text: str | bytes, file: str) -> Document:
@@ -47,45 +45,9 @@ def parse(text: str | bytes, file: str) -> Document:
         DocumentError: the text has problems; holds all that were found.
     """
     if len(text) > MAX_BYTES:
-        raise DocumentError([_too_large(file)])
+        raise too_large(file, MAX_BYTES)
     text = decode(text, file) if isinstance(text, bytes) else text.removeprefix("\ufeff")
     return _Builder(text, file).build()
-
-
-def _bytes(file: str) -> bytes:
-    def refused(found: str, allowed: str, near: str | None = None) -> DocumentError:
-        return DocumentError([Problem(file, 0, 0, found, allowed, near)])
-
-    try:
-        mode = os.stat(file).st_mode
-        if stat.S_ISDIR(mode):
-            raise refused("this is a folder", "a YAML file")
-        if not stat.S_ISREG(mode):
-            raise refused("this is no regular file", "a YAML file")
-        with open(file, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise refused("there is no such file", "an existing YAML file", _sibling(file)) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise refused(f"the file cannot be read: {reason}", "a YAML file that can be read") from None
-    if len(data) > MAX_BYTES:
-        raise DocumentError([_too_large(file)])
-    return data
-
-
-def _too_large(file: str) -> Problem:
-    return Problem(file, 0, 0, "the file is too large", f"at most {MAX_BYTES // 2**20} MiB")
-
-
-def _sibling(file: str) -> str | None:
-    """The file in the same folder whose name comes nearest."""
-    path = FilePath(file)
-    try:
-        near = nearest(path.name, sorted(os.listdir(path.parent)))
-    except (OSError, ValueError):
-        return None
-    return str(path.parent / near) if near else None
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from worldloom.core.canonical import Json
 from worldloom.core.errors import DocumentError, Problem, nearest
 from worldloom.core.yamlio.document import Document, Path
+from worldloom.core.yamlio.reader import MAX_PROBLEMS
 from worldloom.core.yamlio.wording import (
     Schema,
     allowed,
@@ -58,7 +59,7 @@ def validate(document: Document, model: type[M], at: Path = ()) -> M:
     """Make a model of a document, or of the part of it at `at`.
 
     Raises:
-        DocumentError: it does not fit; holds every problem, in file order.
+        DocumentError: it does not fit; holds its problems, in file order: the first MAX_PROBLEMS.
     """
     result, problems = check(document, model, at)
     if result is None:
@@ -76,9 +77,9 @@ def check(document: Document, model: type[M], at: Path = ()) -> tuple[M | None, 
 
 
 def check_faults(document: Document, faults: Iterable[Fault]) -> list[Problem]:
-    """Problems at the places of faults, whose paths begin at the document's root."""
+    """The first problems at the places of faults, whose paths begin at the document's root."""
     found = [document.problem(f.path, f.found, f.allowed, f.nearest, key=f.key) for f in faults]
-    return sorted(found, key=lambda problem: (problem.line, problem.column))
+    return sorted(found, key=lambda problem: (problem.line, problem.column))[:MAX_PROBLEMS]
 
 
 def _translate(document: Document, model: type[BaseModel], at: Path, error: ValidationError) -> list[Problem]:
@@ -105,10 +106,12 @@ def _translate(document: Document, model: type[BaseModel], at: Path, error: Vali
     # A misspelt key is one fault, not an unknown key and a missing one.
     misspelt = {(fault.path[:-1], fault.nearest) for fault in faults if fault.nearest}
     faults |= {fault: None for fault, name in missing.items() if (fault.path, name) not in misspelt}
+    covered = {fault.path[:depth] for fault in faults for depth in range(len(fault.path) + 1)}
+    covered |= {fault.path[:depth] for fault in loose for depth in range(len(fault.path))}
     for fault in loose:
-        deeper = [f for f in loose if len(f.path) > len(fault.path)]
-        if not any(other.path[: len(fault.path)] == fault.path for other in (*faults, *deeper)):
+        if fault.path not in covered:
             faults[fault] = None
+            covered.add(fault.path)
     return check_faults(document, faults)
 
 

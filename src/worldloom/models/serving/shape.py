@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldloom.core.errors import UsageError
+from worldloom.core.yamlio.wording import quoted
 
 KV_BYTES = 2
 """Bytes of one number in the cache: bfloat16 or float16."""
 
 _WIDE = ("float32", "torch.float32")
+# Bounds far above all that is known: what is beyond them is a fault of the file, and its plan would be nonsense.
+_MOST = 10_000_000  # of heads, widths and tokens that are known; vocabularies have some 300,000
+_MOST_LAYERS = 10_000  # of which each is looked at; the deepest models have some 200
+_MOST_TOKENS = 1_000_000_000  # of a context or a window; the longest has some 10,000,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +68,71 @@ def shape_of(config: Mapping[str, Any], stored: int, place: str) -> Shape:
     Raises:
         UsageError: it is no config of a language model.
     """
-    inner = config.get("text_config")
-    text: Mapping[str, Any] = inner if isinstance(inner, dict) else config
     try:
-        heads = _whole(text, "num_attention_heads", "n_head")
-        hidden = _whole(text, "hidden_size", "n_embd")
-        layers = _whole(text, "num_hidden_layers", "n_layer")
-        latent = int(text.get("kv_lora_rank") or 0)
-        kv_heads = 1 if latent else int(text.get("num_key_value_heads") or heads)
-        head = int(text.get("head_dim") or hidden // heads)
-        width = latent + int(text.get("qk_rope_head_dim") or 0) if latent else 2 * kv_heads * head
+        text = _text(config)
+        heads = whole(text, "num_attention_heads", "n_head", least=1)
+        hidden = whole(text, "hidden_size", "n_embd", least=1)
+        layers = whole(text, "num_hidden_layers", "n_layer", least=1, most=_MOST_LAYERS)
+        latent = whole(text, "kv_lora_rank")
+        kv_heads = 1 if latent else whole(text, "num_key_value_heads") or heads
+        width = (
+            latent + whole(text, "qk_rope_head_dim") if latent else 2 * kv_heads * _head(text, hidden, heads)
+        )
         windows = _windows(text, layers)
-        context = text.get("max_position_embeddings") or text.get("n_positions")
         return Shape(
-            model_type=str(config.get("model_type") or ""),
+            model_type=_model_type(config),
             weights=_loaded(config, text, stored),
             layers=tuple((width * KV_BYTES, window or None) for window in windows if window != _NO_CACHE),
             heads=heads,
             kv_heads=kv_heads,
             hidden=hidden,
             inner=_inner(text, hidden),
-            vocabulary=int(text.get("vocab_size") or 0),
-            context=int(context) if context else None,
+            vocabulary=whole(text, "vocab_size"),
+            context=whole(text, "max_position_embeddings", "n_positions", most=_MOST_TOKENS) or None,
         )
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+    except ValueError as error:
         raise UsageError(
             f"{place} is no config of a language model that can be planned for: {error}"
         ) from None
+
+
+def whole(found: Mapping[str, Any], *names: str, least: int = 0, most: int = _MOST) -> int:
+    """The whole number under the first of the names that holds anything; `4.0` is one to JSON. 0 if none does.
+
+    Raises:
+        ValueError: it is none, or out of bounds; names the key, what was found and what is allowed.
+    """
+    name = next((name for name in names if found.get(name) is not None), names[0])
+    value = found.get(name)
+    if value is None and least == 0:
+        return 0
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        raise ValueError(f"{name} is {quoted(value)}; allowed: a whole number from {least} to {most:,}")
+    return number
+
+
+def _text(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a config that describes the language model."""
+    text = config.get("text_config")
+    if text is not None and not isinstance(text, dict):
+        raise ValueError(f"text_config is {quoted(text)}; allowed: a mapping")
+    return config if text is None else text
+
+
+def _model_type(config: Mapping[str, Any]) -> str:
+    kind = config.get("model_type")
+    if kind is not None and not isinstance(kind, str):
+        raise ValueError(f"model_type is {quoted(kind)}; allowed: text")
+    return kind or ""
+
+
+def _head(text: Mapping[str, Any], hidden: int, heads: int) -> int:
+    """Width of a head of attention."""
+    width = whole(text, "head_dim") or hidden // heads
+    if not width:
+        raise ValueError(f"hidden_size is {hidden}; allowed: at least num_attention_heads, which is {heads}")
+    return width
 
 
 _EVERYTHING, _NO_CACHE = 0, -1
@@ -97,19 +140,25 @@ _EVERYTHING, _NO_CACHE = 0, -1
 
 def _windows(text: Mapping[str, Any], layers: int) -> Sequence[int]:
     """The window of each layer in tokens; 0 where it sees everything, -1 where it keeps no growing cache."""
-    sliding = int(text.get("sliding_window") or 0)
+    sliding = whole(text, "sliding_window", most=_MOST_TOKENS)
     if text.get("use_sliding_window") is False:
         sliding = 0
     types = text.get("layer_types")
-    if isinstance(types, list) and types:
-        chunk = int(text.get("attention_chunk_size") or 0)
-        return [_window(str(kind), sliding, chunk) for kind in types]
-    every = int(text.get("full_attention_interval") or text.get("sliding_window_pattern") or 0)
+    if types:
+        if not (
+            isinstance(types, list) and len(types) <= _MOST_LAYERS and all(isinstance(x, str) for x in types)
+        ):
+            raise ValueError(
+                f"layer_types is {quoted(types)}; allowed: a list of texts, at most {_MOST_LAYERS:,}"
+            )
+        chunk = whole(text, "attention_chunk_size", most=_MOST_TOKENS)
+        return [_window(kind, sliding, chunk) for kind in types]
+    every = whole(text, "full_attention_interval", "sliding_window_pattern")
     if every and "full_attention_interval" in text:
         return [_EVERYTHING if (index + 1) % every == 0 else _NO_CACHE for index in range(layers)]
     if every and sliding:
         return [_EVERYTHING if (index + 1) % every == 0 else sliding for index in range(layers)]
-    first = int(text.get("max_window_layers") or 0) if "use_sliding_window" in text else 0
+    first = whole(text, "max_window_layers") if "use_sliding_window" in text else 0
     return [_EVERYTHING if index < first else sliding for index in range(layers)]
 
 
@@ -122,9 +171,9 @@ def _window(kind: str, sliding: int, chunk: int) -> int:
 
 def _inner(text: Mapping[str, Any], hidden: int) -> int:
     """Width of the feed-forward part that one token passes: all of its experts together."""
-    dense = int(text.get("intermediate_size") or text.get("n_inner") or 4 * hidden)
-    experts = int(text.get("num_experts_per_tok") or text.get("num_experts_per_token") or 0)
-    return max(dense, experts * int(text.get("moe_intermediate_size") or 0))
+    dense = whole(text, "intermediate_size", "n_inner") or 4 * hidden
+    experts = whole(text, "num_experts_per_tok", "num_experts_per_token")
+    return max(dense, experts * whole(text, "moe_intermediate_size"))
 
 
 def _loaded(config: Mapping[str, Any], text: Mapping[str, Any], stored: int) -> int:
@@ -133,11 +182,3 @@ def _loaded(config: Mapping[str, Any], text: Mapping[str, Any], stored: int) -> 
         text.get("dtype") or text.get("torch_dtype") or config.get("dtype") or config.get("torch_dtype")
     )
     return stored // 2 if kind in _WIDE and not config.get("quantization_config") else stored
-
-
-def _whole(text: Mapping[str, Any], *names: str) -> int:
-    for name in names:
-        value = text.get(name)
-        if isinstance(value, int) and value > 0:
-            return value
-    raise KeyError(names[0])

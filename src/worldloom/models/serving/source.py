@@ -13,10 +13,15 @@ from typing import Any
 import httpx2
 
 from worldloom.core.errors import UsageError
-from worldloom.models.serving.shape import Shape, shape_of
+from worldloom.core.files import read_bytes
+from worldloom.core.yamlio.wording import quoted
+from worldloom.models.serving.shape import Shape, shape_of, whole
 
 CONFIG = "config.json"
 _INDEX = "model.safetensors.index.json"
+_LARGEST = 100 * 2**20  # bytes of an index; those of the largest models have some 20 MiB
+_MOST_WEIGHTS = 2**50  # bytes; a thousand times what the largest models have
+_MOST_DIGITS = 1000  # of a number; Python itself refuses to read more than 4,300
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +79,26 @@ def shape(source: Source, environ: Mapping[str, str] = os.environ) -> Shape:
 def _local(folder: Path) -> Shape:
     file, index = folder / CONFIG, folder / _INDEX
     config = _json(file)
-    size = _json(index).get("metadata", {}).get("total_size") if index.is_file() else None
-    if not isinstance(size, int):
-        size = _total((part.name, part.stat().st_size) for part in folder.glob("*.safetensors"))
+    size = _said(index) if index.is_file() else 0
+    if not size:
+        parts = (part for part in folder.glob("*.safetensors") if part.is_file())
+        size = _total((part.name, part.stat().st_size) for part in parts)
     if not size:
         raise UsageError(f"{folder} holds no weights: no *.safetensors and no {_INDEX}")
     return shape_of(config, size, str(file))
+
+
+def _said(index: Path) -> int:
+    """Bytes of the weights as the index of a model says; 0 if it does not."""
+    metadata = _json(index).get("metadata")
+    if metadata is None:
+        return 0
+    if not isinstance(metadata, dict):
+        raise UsageError(f"{index}: metadata is {quoted(metadata)}; allowed: a mapping with total_size")
+    try:
+        return whole(metadata, "total_size", most=_MOST_WEIGHTS)
+    except ValueError as error:
+        raise UsageError(f"{index}: metadata.{error}") from None
 
 
 def _total(files: Iterable[tuple[str, int]]) -> int:
@@ -93,14 +112,22 @@ def _total(files: Iterable[tuple[str, int]]) -> int:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_bytes())
-    except OSError as error:
-        raise UsageError(f"no model in {file.parent}: {file.name}: {error.strerror or error}") from None
+        found = json.loads(read_bytes(file, _LARGEST), parse_int=_int)
     except ValueError as error:
-        raise UsageError(f"{file} is no JSON: {error}") from None
+        raise UsageError(f"{file} is no JSON that can be used: {error}") from None
+    except RecursionError:
+        raise UsageError(
+            f"{file} holds too many levels inside one another; allowed: a mapping as models have it"
+        ) from None
     if not isinstance(found, dict):
-        raise UsageError(f"{file} holds no JSON object")
+        raise UsageError(f"{file} holds {quoted(found)}; allowed: a JSON object")
     return found
+
+
+def _int(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(text):,} digits; allowed: at most {_MOST_DIGITS:,}")
+    return int(text)
 
 
 def _cached(model: str, environ: Mapping[str, str]) -> Path | None:
@@ -111,7 +138,7 @@ def _cached(model: str, environ: Mapping[str, str]) -> Path | None:
     main = stored / "refs" / "main"
     if not main.is_file():
         return None
-    snapshot = stored / "snapshots" / main.read_text("utf-8").strip()
+    snapshot = stored / "snapshots" / read_bytes(main, _LARGEST).decode("utf-8", "replace").strip()
     return snapshot if (snapshot / CONFIG).is_file() and any(snapshot.glob("*.safetensors*")) else None
 
 
