@@ -177,8 +177,11 @@ def test_a_run_tells_which_model_simulated_its_worlds_and_what_that_took(project
     assert done.exit_code == 0, done.stderr
     text = " ".join(done.stdout.split())
     # One step of the literal path and four of the careful one, each asked twice; 9 tokens a call.
-    assert f"World: simulated by {name}," in text
-    assert ": 5.0 calls, 45 tokens. At least 5 of its replies were sent back." in text
+    assert f"World: simulated by {name}. " in text
+    assert (
+        "it took 5.0 calls and 45 tokens, which the table leaves out. At least 5 of its replies were sent back."
+        in text
+    )
     assert ("The small embedded model is no simulator" in text) is (name != "m")
     told = json.loads(command("runs", "show", "last", "--json").stdout)["simulator"]
     assert told == {"model": name, "calls": 5.0, "tokens": 45.0, "sent_back": 5}

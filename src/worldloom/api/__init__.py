@@ -102,16 +102,13 @@ def plan(
         "agent": agent, "model": model, "base_url": base_url, "world_model": world_model,
         "world_base_url": world_base_url, "judge": judge, "judge_base_url": judge_base_url,
     }  # fmt: skip
-    for name, value in {"world": world, **given}.items():
-        if value is not None or name == "world":
-            text(name, value, _TEXTS[name])
+    _check_texts({"world": world, **given})
     epochs = whole("epochs", epochs, 1)
     seed = whole("seed", seed, 0, 2**63 - epochs)
     files = paths_of(paths)
     if suite is not None and files:
         raise UsageError("name files or a suite, not both")
-    if not files and suite is None:
-        suite = STARTER
+    suite = STARTER if suite is None and not files else suite
     found = load_scenarios(files if suite is None else library_suite(suite), registry)
     refuse_secrets(found)
     entries = project.models if project else {}
@@ -120,27 +117,36 @@ def plan(
     contestant = cast_of(seat.agent, player, registry)
     simulator = model_of(entries.get("world"), world_model, world_base_url)
     short = suite == STARTER or any(is_small(spec) for spec in contestant.models.values())
-    if limits is not None and not isinstance(limits, Limits):
-        raise UsageError(f"limits is {limits!r}; allowed: worldloom.Limits(…)")
-    limits = limits or Limits(steps=SHORT_STEPS if short else Limits().steps)
-    if max_steps is not None:
-        limits = replace(limits, steps=whole("max_steps", max_steps, 1))
-    made = Plan(
+    planned = Plan(
         found,
         contestant,
         epochs,
         seed,
-        limits,
+        _limits(limits, max_steps, SHORT_STEPS if short else Limits().steps),
         suite or ", ".join(str(path) for path in files),
         world_of(world, simulator, [one.kind for one in found], registry),
         model_of(entries.get("judge"), judge, judge_base_url) if judge or "judge" in entries else None,
     )
-    _refuse_unused(made, given)
-    return made
+    return _without_unused(planned, given)
 
 
-def _refuse_unused(plan: Plan, given: Mapping[str, str | None]) -> None:
-    """Refuse what names a model, or where it is served, if the plan asks none there.
+def _check_texts(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for what is no text, or blank; all but the world may be left out."""
+    for name, value in given.items():
+        if value is not None or name == "world":
+            text(name, value, _TEXTS[name])
+
+
+def _limits(limits: Limits | None, max_steps: int | None, usual_steps: int) -> Limits:
+    """The limits of each episode, of which `max_steps` says the steps if it is given."""
+    if limits is not None and not isinstance(limits, Limits):
+        raise UsageError(f"limits is {limits!r}; allowed: worldloom.Limits(…)")
+    limits = limits or Limits(steps=usual_steps)
+    return limits if max_steps is None else replace(limits, steps=whole("max_steps", max_steps, 1))
+
+
+def _without_unused(plan: Plan, given: Mapping[str, str | None]) -> Plan:
+    """The plan, if nothing was given that names a model, or where it is served, and the plan asks none there.
 
     What the environment says as well, as in `WORLDLOOM_MODEL` for `model`, was said of all runs: this one may have no
     use for it. The same goes for the project file, which is not in `given`.
@@ -158,6 +164,7 @@ def _refuse_unused(plan: Plan, given: Mapping[str, str | None]) -> None:
         for name in each if not used else ():
             if given[name] not in (None, os.environ.get(f"WORLDLOOM_{name.upper()}")):
                 raise UsageError(f"{name} is given, but {why}; allowed: only with {needed}")
+    return plan
 
 
 def run(

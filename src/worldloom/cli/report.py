@@ -204,8 +204,9 @@ def _simulator(found: Simulator) -> Iterator[str]:
     """Which model simulated the worlds, and what that took."""
     sent_back = f" At least {found.sent_back:,} of its replies were sent back." if found.sent_back else ""
     yield (
-        f"World: simulated by {found.model}, which the table leaves out; per episode, floors and ceilings included: "
-        f"{_mean(found.calls, 1) or '–'} calls, {_mean(found.tokens, 0) or '–'} tokens.{sent_back}"
+        f"World: simulated by {found.model}. Per episode, floors and ceilings included, it took "
+        f"{_mean(found.calls, 1) or '–'} calls and {_mean(found.tokens, 0) or '–'} tokens, which the table leaves out."
+        f"{sent_back}"
     )
     if weights_of(found.model) is CATALOGUE["smollm2"]:
         yield (

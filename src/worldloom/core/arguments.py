@@ -54,5 +54,6 @@ def path_of(value: PathLike) -> Path:
 
 def paths_of(values: PathLike | Sequence[PathLike]) -> list[Path]:
     """One path or several, each as `path_of`."""
-    several = isinstance(values, Iterable) and not isinstance(values, str | os.PathLike)
-    return [path_of(value) for value in (values if several else [values])]
+    if isinstance(values, str | os.PathLike) or not isinstance(values, Iterable):
+        return [path_of(values)]
+    return [path_of(value) for value in values]
