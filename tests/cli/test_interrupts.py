@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -33,6 +34,17 @@ def start(project, python, serve, careful):
     yield server, process
     process.kill()
     process.communicate()
+
+
+def wait_for_answers(folder, count):
+    """Return once so many answers are on disk: what was said in the last 50 ms may still be on its way there."""
+    for _ in range(600):
+        with RunStore(folder) as store:
+            events = [event for row in store.episodes() for event in store.events(row.row).values()]
+        if sum(event.type == "model.1" for event in events) >= count:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the answers were not written")
 
 
 def finish(server, project, command):
@@ -69,6 +81,7 @@ def test_an_interrupt_ends_with_130_a_partial_table_and_how_to_go_on(start, proj
 def test_a_killed_run_is_listed_as_interrupted_and_can_be_completed(start, project, command):
     server, process = start
     assert json.loads(command("runs", "list", "--json").stdout)[0]["status"] == "running"
+    wait_for_answers(next((project / "runs").iterdir()), 2)
     process.kill()
     process.wait(60)
     assert json.loads(command("runs", "list", "--json").stdout)[0]["status"] == "interrupted"
