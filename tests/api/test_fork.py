@@ -75,9 +75,11 @@ def test_a_changed_rule_plays_on_from_where_it_matters_and_is_refused_before(par
     child = wl.fork(result.folder, episode=row, at=keys[2], scenario=files[1])
     assert child.scores[0][0].value == 0.0, "the lock no longer locks"
     assert [one.problem for one in wl.replay(child.folder)] == [None]
+    before = sorted(result.folder.parent.iterdir())
     with pytest.raises(wl.Divergence, match=r"the run diverges at key") as parted:
         wl.fork(result.folder, episode=row, at=events_of(result.folder, row)[-1][0], scenario=files[1])
     assert "the change alters what happened before" in parted.value.__notes__[0]
+    assert sorted(result.folder.parent.iterdir()) == before, "no dead run is left behind"
 
 
 def test_long_answers_and_blobs_come_along(files, runs, speaking, words):
@@ -119,5 +121,5 @@ def test_what_cannot_be_forked_is_refused_and_nothing_is_written(parent, files, 
 def test_only_an_answer_can_be_replaced(parent):
     result, row = parent
     fact = next(key for key, type, _ in events_of(result.folder, row) if type == "decided.1")
-    with pytest.raises(wl.UsageError, match=r"the row at .* is decided\.1; allowed: an answer"):
+    with pytest.raises(wl.UsageError, match=r"the event at .* is decided\.1: nothing was asked there"):
         wl.fork(result.folder, episode=row, at=fact, answer="x")

@@ -86,7 +86,7 @@ def test_where_there_is_no_terminal_plain_lines_are_written(monkeypatch):
     screen = Console(file=io.StringIO(), width=100)
     assert str(watch(screen, monkeypatch, terminal=False).folder) == "runs/x"
     assert screen.file.getvalue().splitlines() == [
-        "recording 1 episodes in runs/x",
+        "recording 1 episode in runs/x",
         "0 of 1 episodes; 1 steps, 2 tokens; 1 under way",
         "0 of 1 episodes; 1 steps, 2 tokens; 1 under way",
     ]

@@ -190,3 +190,19 @@ def test_a_run_tells_which_model_simulated_its_worlds_and_what_that_took(project
 def test_a_run_whose_worlds_follow_rules_names_no_simulator(played, command):
     assert "World: simulated" not in command("runs", "show", "last").stdout
     assert json.loads(command("runs", "show", "last", "--json").stdout)["simulator"] is None
+
+
+def test_a_run_whose_careful_path_fails_says_so(project, command):
+    file = project / "scenarios/print-handouts.yaml"
+    text = file.read_text("utf-8")
+    file.write_text(text.partition("\npaths:")[0] + "\npaths: {careful: [printer.get_status: {}]}\n", "utf-8")
+    done = command("run", "scenarios", "--agent", "random")
+    assert done.exit_code == 0, done.stderr
+    assert "The careful path does not pass in print-handouts" in " ".join(done.stdout.split())
+
+
+def test_last_is_the_run_begun_last_whatever_was_written_since(played, command):
+    assert command("run", "scenarios", "--agent", "random").exit_code == 0
+    newest = json.loads(command("runs", "list", "--json").stdout)[-1]["name"]
+    (played / "run.lock").touch()
+    assert json.loads(command("runs", "list", "--json").stdout)[-1]["name"] == newest

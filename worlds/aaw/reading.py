@@ -159,7 +159,8 @@ class Reading:
         owner = node.operand.name
         fields = known.get(owner)
         if fields is not None and node.field not in fields:
-            self._unknown(spot, node.at, f"{owner} has no {node.field!r}", node.field, fields)
+            state = ": in an expression the name of an entity is its state" if node.field == "state" else ""
+            self._unknown(spot, node.at, f"{owner} has no {node.field!r}{state}", node.field, fields)
 
     def _check_actions(self, spot: "_Spot", node: Call) -> None:
         for argument in node.arguments[: ACTION_ARGUMENTS[node.name]]:

@@ -1,6 +1,7 @@
 """Forking: an episode of a stored run goes back to one of its keys and plays on live, with something changed."""
 
 import contextlib
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +76,7 @@ async def fork(
     try:
         return await resume(store.folder, registry, watch=watch)
     except Divergence as change:
+        shutil.rmtree(store.folder)  # it holds nothing but a copy of the parent's past
         change.add_note(f"the change alters what happened before {at}: fork there, or change less")
         raise
 

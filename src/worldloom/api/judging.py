@@ -154,7 +154,7 @@ async def calibrate(
         planned = list(Builder(plan, registry).planned(ended))
         cases = _cases(planned, store.scores()) if labels is None else _labelled(planned, labels)
         if limit is not None:
-            cases = _spread(cases)[: whole("limit", limit, 1)]
+            cases = _sample(cases, whole("limit", limit, 1))
         if not cases:
             raise UsageError(f"{folder}: no criterion whose verdict is known could be put to a judge")
         form = form_of(plan, registry)
@@ -214,6 +214,14 @@ def _judging(planned: Sequence[Planned]) -> Iterator[tuple[Planned, Judging]]:
         scorer: object = one.scorer
         if isinstance(scorer, Judging):
             yield one, scorer
+
+
+def _sample(cases: Sequence[_Case], count: int) -> list[_Case]:
+    """So many cases, half of them passed and half failed as far as there are, spread over the scenarios."""
+    passed, failed = (_spread([case for case in cases if case.truth is truth]) for truth in (True, False))
+    pairs = [case for pair in zip(passed, failed, strict=False) for case in pair]
+    common = min(len(passed), len(failed))
+    return [*pairs, *passed[common:], *failed[common:]][:count]
 
 
 def _spread(cases: Sequence[_Case]) -> list[_Case]:

@@ -238,7 +238,10 @@ async def opened_models(specs: Mapping[str, ModelSpec]) -> AsyncIterator[dict[st
             stack.push_async_callback(model.aclose)
             found = await probe(model)
             if found.problem is not None:
-                raise UsageError(f"model {spec.model!r} does not answer: {found.problem}")
+                raise UsageError(
+                    f"model {spec.model!r} does not answer: {found.problem}\n"
+                    "  to look closer: worldloom doctor; to serve a model here: worldloom serve"
+                )
         yield models
 
 

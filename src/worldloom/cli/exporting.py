@@ -87,6 +87,8 @@ def export_run(name: str, *, format: str, output: Path | None, place: Path | Non
             file.write(text)
     except FileExistsError:
         raise UsageError(f"{output} is there already; export to another file, or remove it") from None
+    except OSError as failure:
+        raise UsageError(f"{output} cannot be written: {failure.strerror}") from failure
     say(stderr(), f"written: {output}", wrap=False)
 
 

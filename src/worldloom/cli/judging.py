@@ -65,7 +65,9 @@ def calibrate(
     elif judge is not None or entry is not None:
         who = model_of(entry, judge, base_url)
     else:
-        raise UsageError("name the judge with --judge, or in worldloom.yaml under models: judge:")
+        raise UsageError(
+            "name the judge with --judge, or in worldloom.yaml under models: judge:; e.g. --judge embedded, to try it"
+        )
     have_weights([who])
     with _progress(stderr()) as seen:
         work = judging.calibrate(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from worldloom.api.planning import contestant_of
+from worldloom.api.cast import WorldSpec
+from worldloom.api.planning import contestant_of, graph_of
 from worldloom.api.result import RunResult
 from worldloom.cli.locating import find_run, run_folders, runs_place
 from worldloom.cli.report import command, print_report, shown_json
@@ -64,7 +65,13 @@ def listed(folder: Path) -> Listed:
     store = RunStore(folder)
     try:
         title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
-        contestant = contestant_of(store).name
+        contestant, graph = contestant_of(store).name, graph_of(store)
+        if graph is not None:  # who is measured is then the world
+            models = store.read_manifest("world", WorldSpec.from_json).models.values()
+            title, contestant = (
+                f"{graph.name}: {title}",
+                ", ".join(spec.model for spec in models) or contestant,
+            )
     except WorldloomError as error:
         return Listed(folder.name, str(folder), "unreadable", problem=str(error))
     finally:

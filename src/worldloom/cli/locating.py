@@ -1,5 +1,7 @@
 """Locating: which run a person means: a folder, its name below the runs' folder, the start of its name, or `last`."""
 
+import re
+import time
 from pathlib import Path
 
 from worldloom.api import runs_folder
@@ -8,6 +10,7 @@ from worldloom.core.project import find_project
 from worldloom.runs.store import RunStore
 
 LAST = "last"
+_NAME = re.compile(r"\d{8}-\d{6}-")
 
 
 def runs_place(given: Path | None) -> Path:
@@ -16,11 +19,11 @@ def runs_place(given: Path | None) -> Path:
 
 
 def run_folders(place: Path) -> list[Path]:
-    """The runs in a folder, the one most recently begun or resumed last."""
+    """The runs in a folder, the one most recently begun last."""
     if not place.is_dir():
         return []
     found = [folder for folder in place.iterdir() if _holds_run(folder)]
-    return sorted(found, key=lambda folder: (_begun(folder), folder.name))
+    return sorted(found, key=lambda folder: (*_begun(folder), folder.name))
 
 
 def find_run(name: str, given: Path | None) -> Path:
@@ -65,7 +68,8 @@ def _holds_run(folder: Path) -> bool:
         return False
 
 
-def _begun(folder: Path) -> float:
-    """When a process last took the run to write it: that touches the lock."""
-    lock = folder / "run.lock"
-    return (lock if lock.exists() else RunStore(folder).path).stat().st_mtime
+def _begun(folder: Path) -> tuple[str, float]:
+    """When a run was begun, to the second, as its name says; of one that was renamed, when it was last written."""
+    written = RunStore(folder).path.stat().st_mtime
+    named = _NAME.match(folder.name)
+    return named[0] if named else time.strftime("%Y%m%d-%H%M%S-", time.localtime(written)), written

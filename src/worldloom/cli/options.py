@@ -89,7 +89,7 @@ Judge = Annotated[
     typer.Option(
         metavar="NAME",
         envvar="WORLDLOOM_JUDGE",
-        help="Model that judges what cannot be checked, as --model. Default: the project's, else nobody.",
+        help="Model that judges what cannot be checked, as --model. Default: the run's own, else the project's.",
         show_default=False,
     ),
 ]

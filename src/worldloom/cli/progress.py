@@ -75,8 +75,9 @@ class Progress:
             tally.end(row)
 
         executor.on_end = on_end
+        episodes = "1 episode" if len(rows) == 1 else f"{len(rows):,} episodes"
         with contextlib.suppress(BrokenPipeError):
-            say(self.screen, f"recording {len(rows):,} episodes in {near(self.folder)}", "dim", wrap=False)
+            say(self.screen, f"recording {episodes} in {near(self.folder)}", "dim", wrap=False)
             if self.screen.is_terminal:
                 await _bar(self.screen, executor, tally)
             else:

@@ -26,7 +26,7 @@ from worldloom.runs.agreement import Measure
 from worldloom.runs.ending import REASONS
 from worldloom.runs.limits import Limits
 from worldloom.runs.statistics import Estimate
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.runs.store import EpisodeRow, RunStore, Score
 
 ROLES = {"literal": "floor", "careful": "ceiling"}
 """What the reference agents stand for."""
@@ -179,6 +179,7 @@ def _remarks(
     reasons = [f"{reason} {count:,} ({_meaning(reason)})" for reason, count in result.reasons().items()]
     if reasons:
         yield f"Ended: {'; '.join(reasons)}."
+    yield from _unsound(result)
     failures = [row for row in result.episodes if row.fault not in (None, "none", "agent", "person")]
     if failures:
         yield f"Failed, by no fault of the agent, and left out of the metrics: {len(failures):,}"
@@ -246,6 +247,24 @@ def _measure(found: Measure) -> str:
         return f"unknown ({found.why})"
     interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else ""
     return f"{found.value:.2f}{interval}"
+
+
+def _unsound(result: RunResult) -> Iterator[str]:
+    """Scenarios whose careful path does not pass: for these the ceiling is none."""
+    failed = [
+        row.scenario
+        for row in result.episodes
+        if row.cast_name == "careful" and any(score.value == 0.0 for score in _spr(result, row))
+    ]
+    if failed:
+        yield (
+            f"The careful path does not pass in {', '.join(failed[:_FAILURES])}: there it is no ceiling. Which step "
+            "fails, shows `worldloom runs show RUN --episode N`."
+        )
+
+
+def _spr(result: RunResult, row: EpisodeRow) -> list[Score]:
+    return [score for score in result.scores.get(row.row, ()) if score.name == "SPR"]
 
 
 def _meaning(reason: str) -> str:

@@ -99,7 +99,7 @@ def play(
     try:
         result = asyncio.run(begin(progress))
     except (Exception, KeyboardInterrupt) as error:
-        if progress.folder is not None:
+        if progress.folder is not None and progress.folder.is_dir():
             error.add_note(f"what was played is kept; go on with: {command('resume', near(progress.folder))}")
         raise
     if as_json:

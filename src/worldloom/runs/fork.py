@@ -37,7 +37,8 @@ def answered(event: Event, answer: Json) -> Event:
     where = show_key(event.key)
     if event.type not in EFFECTS:
         raise UsageError(
-            f"the row at {where} is {event.type}; allowed: an answer, {', '.join(sorted(EFFECTS))}"
+            f"the event at {where} is {event.type}: nothing was asked there\n"
+            f"  allowed: an event that holds an answer: {', '.join(sorted(EFFECTS))}"
         )
     if event.type == "model.1":
         if not isinstance(answer, str):
