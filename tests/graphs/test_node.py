@@ -102,3 +102,20 @@ def test_of_two_ends_the_one_with_the_smaller_key_is_kept_in_any_order():
     assert earliest(one, two) == earliest(two, one) == one
     assert earliest(None, one) == earliest(one, None) == one
     assert earliest(None, None) is None
+
+
+class Counted(HouseState, total=False):
+    n: int
+
+
+@pytest.mark.slow
+def test_an_episode_may_have_more_supersteps_than_langgraph_allows_by_itself():
+    async def count(state, ctx):
+        n = state.get("n", 0) + 1
+        return {"n": n, "ended": End("finished", key=ctx.here)} if n == 11_000 else {"n": n}
+
+    graph = StateGraph(Counted)
+    graph.add_node("count", house_node(count, then="count"), destinations=("count", END))
+    graph.add_edge(START, "count")
+    program = GraphProgram("counting", graph.compile())
+    assert asyncio.run(live(Trial(lambda: program))).end.reason == "finished"

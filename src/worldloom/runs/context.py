@@ -30,13 +30,21 @@ from worldloom.runs.recorder import answer_of, completion_of
 
 T = TypeVar("T")
 R = TypeVar("R")
+_UNBOUNDED = {"recursion_limit": 2**31 - 1}
+"""LangGraph's own limit is 10,007 supersteps: an episode has limits of its own."""
 
 
 class _Invocable(Protocol):
     """A compiled LangGraph graph, as far as this module needs to know it."""
 
     async def ainvoke(
-        self, input: Any, *, context: Any, output_keys: Sequence[str] | None, version: Literal["v2"]
+        self,
+        input: Any,
+        config: Any,
+        *,
+        context: Any,
+        output_keys: Sequence[str] | None,
+        version: Literal["v2"],
     ) -> Any: ...
 
 
@@ -259,7 +267,8 @@ class Context:
         scope = child_scope(self._scope, self._take_place(), name)
         context = Context(self._episode, scope, self._budget)
         # Version 1 would also emit every update of every node: 4 % of an episode.
-        final = (await graph.ainvoke(state, context=context, output_keys=outputs, version="v2")).value
+        result = await graph.ainvoke(state, _UNBOUNDED, context=context, output_keys=outputs, version="v2")
+        final = result.value
         return {} if final is None else final  # LangGraph's word for a state that nobody has written to
 
     def node(self, step: int, label: str | int) -> "Context":
