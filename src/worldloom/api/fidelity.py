@@ -143,11 +143,8 @@ def _script(steps: Sequence[Mapping[str, Json]]) -> list[Json]:
 
 def report(result: RunResult) -> FidelityReport | None:
     """What a run found; None if it is no fidelity run."""
-    store = RunStore(result.folder)
-    try:
+    with RunStore(result.folder) as store:
         graph, simulator = graph_of(store), _simulator(store)
-    finally:
-        store.close()
     if graph is None or graph.name != GRAPH:
         return None
     ended = [row for row in result.episodes if row.status == "ended"]

@@ -40,7 +40,7 @@ async def fork(
         UsageError: there is no such run, episode or key, or the answer does not fit there; nothing has been written.
         Divergence: the change alters what was recorded before `at`.
     """
-    with contextlib.closing(RunStore(folder)) as parent:
+    with RunStore(folder) as parent:
         plan, rows = plan_of(parent, registry), parent.episodes()
         if not 0 <= episode < len(rows):
             raise UsageError(f"{folder} has no episode {episode}; allowed: 0 to {len(rows) - 1}")

@@ -5,7 +5,6 @@ further passes of scoring over a stored run. What was found is kept as a file be
 judge, so that every report of a run with this judge can say how far it is to be trusted.
 """
 
-import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,7 +147,7 @@ async def calibrate(
         RecordError: the record cannot be read or written.
     """
     concurrency = whole("concurrency", concurrency, 1)
-    with contextlib.closing(RunStore(folder)) as store:
+    with RunStore(folder) as store:
         plan = replace(plan_of(store, registry), judge=judge)
         ended = [row for row in store.episodes() if row.status == "ended"]
         planned = list(Builder(plan, registry).planned(ended))
@@ -339,7 +338,7 @@ def judged(result: RunResult) -> Judged | None:
     Raises:
         RecordError: the record cannot be read.
     """
-    with contextlib.closing(RunStore(result.folder)) as store:
+    with RunStore(result.folder) as store:
         judge = judge_of(store)
         if judge is None:
             return None

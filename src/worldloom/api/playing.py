@@ -73,7 +73,7 @@ async def resume(
         RecordError: the record cannot be written, or an episode diverges from it.
     """
     concurrency = whole("concurrency", concurrency, 1)
-    with contextlib.closing(RunStore(folder)) as store:
+    with RunStore(folder) as store:
         plan = plan_of(store, registry)
         with store.writing() as writer:  # first: what is left to play must not be played by another meanwhile
             left = [row for row in store.episodes() if row.status != "ended"]
@@ -120,7 +120,7 @@ async def replay(
     """
     concurrency = whole("concurrency", concurrency, 1)
     found: dict[int, Replayed] = {}
-    with contextlib.closing(RunStore(folder)) as store:
+    with RunStore(folder) as store:
         plan = plan_of(store, registry)
         everything, scores = store.episodes(), store.scores()
         expected = sum(1 for _ in plan.entries())

@@ -133,7 +133,7 @@ def side_of(name: str, run: RunResult | PathLike) -> Side:
     if not isinstance(run, RunResult):
         with contextlib.closing(RunStore(path_of(run))) as store:
             run = RunResult.of(store)
-    with contextlib.closing(RunStore(run.folder)) as store:
+    with RunStore(run.folder) as store:
         digests = store.read_manifest("scenarios", lambda found: {one["id"]: one["digest"] for one in found})
         if store.manifest("fork", object) is not None:
             raise UsageError(

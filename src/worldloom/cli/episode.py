@@ -21,15 +21,12 @@ def show_episode(name: str, number: int, *, place: Path | None, as_json: bool) -
     Raises:
         UsageError: the run has no episode of this number.
     """
-    store = RunStore(find_run(name, place))
-    try:
+    with RunStore(find_run(name, place)) as store:
         rows = store.episodes()
         if not 0 <= number < len(rows):
             raise UsageError(f"the run has no episode {number}; allowed: 0 to {len(rows) - 1}")
         events = [(show_key(key), event.type, event.body) for key, event in store.events(number).items()]
         scores = store.scores().get(number, [])
-    finally:
-        store.close()
     if as_json:
         shown = [{"key": key, "type": type, "body": body} for key, type, body in events]
         put_json({**asdict(rows[number]), "scores": [asdict(score) for score in scores], "events": shown})

@@ -70,14 +70,13 @@ def export_run(name: str, *, format: str, output: Path | None, place: Path | Non
     Raises:
         UsageError: there is no such run or format, or the file is there already.
     """
-    store = RunStore(find_run(name, place))
-    if format in FORMATS:
-        text = FORMATS[format](RunResult.of(store))
-    else:
-        registry = Registry.discover(find_project(Path.cwd()))
-        plan = plan_of(store, registry)
-        text = as_list(store, plan, _exporters(plan, registry, format))
-    store.close()
+    with RunStore(find_run(name, place)) as store:
+        if format in FORMATS:
+            text = FORMATS[format](RunResult.of(store))
+        else:
+            registry = Registry.discover(find_project(Path.cwd()))
+            plan = plan_of(store, registry)
+            text = as_list(store, plan, _exporters(plan, registry, format))
     if output is None:
         # A person looks at it: what servers and models said must not reach the terminal raw.
         sys.stdout.write(visible(text, lines=True) if sys.stdout.isatty() else text)

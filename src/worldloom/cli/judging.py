@@ -87,11 +87,8 @@ def calibrate(
 
 def _of_run(folder: Path) -> ModelSpec | None:
     """The judge of a run, which is who is meant if nobody is named."""
-    store = RunStore(folder)
-    try:
+    with RunStore(folder) as store:
         return judge_of(store)
-    finally:
-        store.close()
 
 
 @contextmanager

@@ -62,20 +62,16 @@ def list_runs(*, place: Path | None, as_json: bool) -> None:
 
 def listed(folder: Path) -> Listed:
     """What a listing says of a run."""
-    store = RunStore(folder)
     try:
-        title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
-        contestant, graph = contestant_of(store).name, graph_of(store)
-        if graph is not None:  # who is measured is then the world
-            models = store.read_manifest("world", WorldSpec.from_json).models.values()
-            title, contestant = (
-                f"{graph.name}: {title}",
-                ", ".join(spec.model for spec in models) or contestant,
-            )
+        with RunStore(folder) as store:
+            title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
+            contestant, graph = contestant_of(store).name, graph_of(store)
+            if graph is not None:  # who is measured is then the world
+                models = store.read_manifest("world", WorldSpec.from_json).models.values()
+                title = f"{graph.name}: {title}"
+                contestant = ", ".join(spec.model for spec in models) or contestant
     except WorldloomError as error:
         return Listed(folder.name, str(folder), "unreadable", problem=str(error))
-    finally:
-        store.close()
     if status == "running" and not _is_written(folder):
         status = "interrupted"
     begun = [row.started_at for row in rows if row.started_at is not None]
@@ -93,10 +89,8 @@ def listed(folder: Path) -> Listed:
 
 def show_run(name: str, *, place: Path | None, as_json: bool) -> None:
     """Print the report of a run and its episodes."""
-    folder = find_run(name, place)
-    store = RunStore(folder)
-    result = RunResult.of(store)
-    store.close()
+    with RunStore(find_run(name, place)) as store:
+        result = RunResult.of(store)
     if as_json:
         put_json(shown_json(result))
         return

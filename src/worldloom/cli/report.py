@@ -37,11 +37,10 @@ _FAILURES = 5  # shown with their details; the others are in the record
 
 def print_report(screen: Console, result: RunResult) -> None:
     """Print the report of a run, however far it has come."""
-    store = RunStore(result.folder)
-    seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
-    contestant, limits = contestant_of(store), limits_of(store)
+    with RunStore(result.folder) as store:
+        seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
+        contestant, limits = contestant_of(store), limits_of(store)
     count = len({row.scenario for row in result.episodes})
-    store.close()
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
     say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")

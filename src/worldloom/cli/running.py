@@ -69,13 +69,11 @@ def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
     """
     folder = find_run(name, place)
     registry = Registry.discover(find_project(Path.cwd()))
-    store = RunStore(folder)
-    left = [row for row in store.episodes() if row.status != "ended"]
-    if not left:
-        say(stderr(), f"nothing is left to play in {near(folder)}")
-    else:
-        have_weights(plan_of(store, registry).models.values())
-    store.close()
+    with RunStore(folder) as store:
+        if all(row.status == "ended" for row in store.episodes()):
+            say(stderr(), f"nothing is left to play in {near(folder)}")
+        else:
+            have_weights(plan_of(store, registry).models.values())
     return play(
         lambda watch: playing.resume(folder, registry, concurrency=concurrency, watch=watch), as_json=as_json
     )
