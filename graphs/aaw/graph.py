@@ -17,8 +17,8 @@ from worldloom.graphs.config import GraphConfig
 from worldloom.graphs.node import house_node
 from worldloom.runs.context import Context
 from worldloom.runs.ending import End
+from worldloom.worlds.aaw.state import SEAT
 
-SEAT = "agent"
 _NO_REPLY = "no usable reply"
 
 

@@ -20,7 +20,7 @@ from worldloom.graphs.config import GraphConfig
 from worldloom.runs.context import Context
 from worldloom.runs.scorer import EpisodeRecord
 from worldloom.runs.store import Score
-from worldloom.worlds.aaw.body import AawBody
+from worldloom.worlds.aaw.body import body_of
 from worldloom.worlds.aaw.checks import compile_rubric
 
 
@@ -42,7 +42,7 @@ class AawScorer:
     async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
         """SPR, NSS, explore, then one score per criterion."""
         steps = [event.body for event in record.of_type("stepped.1")]
-        state, context = final_state(self._scenario, steps), _body(self._scenario).context
+        state, context = final_state(self._scenario, steps), body_of(self._scenario).context
         verdicts = [criterion.evaluate(state, context, steps) for criterion in self._rubric]
         criteria = [
             Score(criterion.criterion, _number(verdict.passed), 1, "criterion", verdict.how, verdict.why)
@@ -111,7 +111,7 @@ def evidence(scenario: Scenario, record: EpisodeRecord) -> Evidence:
         taken.append({"step": len(taken) + 1, "agent_said": decided[-1]["rationale"], "action": "DONE"})
     return (
         ("what the user asked for", scenario.user_prompt),
-        ("what is known to all", thaw(_body(scenario).context)),
+        ("what is known to all", thaw(body_of(scenario).context)),
         ("state at the beginning", final_state(scenario, ())),
         ("actions of the agent in their order, one a line", taken),
         ("state at the end", final_state(scenario, steps)),
@@ -121,7 +121,7 @@ def evidence(scenario: Scenario, record: EpisodeRecord) -> Evidence:
 def final_state(scenario: Scenario, steps: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
     """Entity -> property -> value after `steps`, each the body of a `stepped.1` event."""
     state: dict[str, Json] = {
-        entity_id: dict(entity.state.reveal()) for entity_id, entity in _body(scenario).entities.items()
+        entity_id: dict(entity.state.reveal()) for entity_id, entity in body_of(scenario).entities.items()
     }
     for step in steps:
         for entity_id, changes in step["changes"].items():
@@ -155,9 +155,3 @@ def _explore(steps: Sequence[Mapping[str, Any]]) -> Score:
 
 def _number(passed: bool | None) -> float | None:
     return None if passed is None else float(passed)
-
-
-def _body(scenario: Scenario) -> AawBody:
-    body = scenario.body
-    assert isinstance(body, AawBody), "the registry gives scenarios of kind aaw this body"
-    return body

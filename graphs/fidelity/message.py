@@ -13,8 +13,8 @@ from worldloom.core.errors import ReplyError
 from worldloom.core.frozen import thaw
 from worldloom.core.scenario import Scenario
 from worldloom.models.reply import parse_text
+from worldloom.worlds.aaw.body import body_of
 from worldloom.worlds.aaw.returns import read_returns
-from worldloom.worlds.aaw.state import body_of
 
 LEAK_WORDS = 6
 """Consecutive words of a rule that give it away; shorter rules cannot be told from common speech."""

@@ -13,7 +13,8 @@ from worldloom.graphs.fidelity.message import Leaks, named_fields
 from worldloom.runs.context import Context
 from worldloom.runs.scorer import EpisodeRecord
 from worldloom.runs.store import Score
-from worldloom.worlds.aaw.state import AawState, body_of
+from worldloom.worlds.aaw.body import body_of
+from worldloom.worlds.aaw.state import AawState
 
 
 class FidelityScorer:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from worldloom.core.canonical import Json
 from worldloom.core.errors import nearest
 from worldloom.core.hidden import Hidden
-from worldloom.core.scenario import Body, Criterion, Header, Name, Prose
+from worldloom.core.scenario import Body, Criterion, Header, Name, Prose, Scenario
 from worldloom.core.yamlio import Fault, Faults
 from worldloom.core.yamlio import Path as YamlPath
 
@@ -219,6 +219,13 @@ class AawBody(Body):
         return Fault(
             path, found, f"one of {', '.join(names)}" if names else "none", nearest(word, names), key=True
         )
+
+
+def body_of(scenario: Scenario) -> AawBody:
+    """The body of a scenario of kind `aaw`."""
+    body = scenario.body
+    assert isinstance(body, AawBody), "the registry gives scenarios of kind aaw this body"
+    return body
 
 
 def _header_faults(header: Header) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from worldloom.core.canonical import Json
 from worldloom.core.errors import DocumentError
 from worldloom.core.scenario import Criterion, Scenario
-from worldloom.worlds.aaw.body import AawBody
+from worldloom.worlds.aaw.body import body_of
 from worldloom.worlds.aaw.idiom import Clause, Unread, read_condition
 from worldloom.worlds.aaw.reading import Reading
 from worldloom.worlds.expressions import EvaluationError, Program
@@ -67,8 +67,7 @@ def compile_rubric(scenario: Scenario) -> tuple[CompiledCriterion, ...]:
     Raises:
         DocumentError: a `check` is no expression, or names what is not there; holds all such problems.
     """
-    body = scenario.body
-    assert isinstance(body, AawBody), "the registry gives scenarios of kind aaw this body"
+    body = body_of(scenario)
     reading = Reading(scenario, body)
     rubric = scenario.evaluation_rubric.reveal()
     compiled = tuple(_compiled(criterion, index, reading) for index, criterion in enumerate(rubric))

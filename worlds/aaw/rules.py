@@ -17,7 +17,7 @@ from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import DocumentError, UsageError
 from worldloom.core.scenario import Scenario
 from worldloom.core.yamlio import Fault, Path, check_faults
-from worldloom.worlds.aaw.body import RESERVED, AawBody, Entity, EntityAction
+from worldloom.worlds.aaw.body import RESERVED, AawBody, Entity, EntityAction, body_of
 from worldloom.worlds.aaw.effects import CompiledEffect, NoSuchItem, compile_effects
 from worldloom.worlds.aaw.parameters import Parameters, Refused
 from worldloom.worlds.aaw.reading import Names, Reading, Template
@@ -164,8 +164,7 @@ def compile_rules(scenario: Scenario) -> Rules:
         UsageError: there are actions without rules; names them.
         DocumentError: rules have faults; holds all that were found.
     """
-    body = scenario.body
-    assert isinstance(body, AawBody), "the registry gives scenarios of kind aaw this body"
+    body = body_of(scenario)
     _refuse_prose(scenario, body)
     reading = Reading(scenario, body)
     faults: list[Fault] = []

@@ -10,7 +10,7 @@ from worldloom.core.frozen import freeze, thaw
 from worldloom.core.scenario import Scenario
 from worldloom.core.surrogates import mend
 from worldloom.core.view import View
-from worldloom.worlds.aaw.body import AawBody, EntityAction
+from worldloom.worlds.aaw.body import EntityAction, body_of
 from worldloom.worlds.aaw.returns import is_read_only
 from worldloom.worlds.expressions.values import Meter, Scope, equal
 
@@ -90,13 +90,6 @@ class AawState:
         """What the seat `agent` may see: never state, rules or the prose of `returns`."""
         shown = self.surroundings
         return View(shown.task, shown.context, shown.places, shown.actions, self.feedback, self.step)
-
-
-def body_of(scenario: Scenario) -> AawBody:
-    """The body of a scenario of kind `aaw`."""
-    body = scenario.body
-    assert isinstance(body, AawBody), "the registry gives scenarios of kind aaw this body"
-    return body
 
 
 def fact_of(action: Action, spec: ActionSpec | None, success: bool, message: str) -> dict[str, Json]:

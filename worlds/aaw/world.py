@@ -11,11 +11,11 @@ from worldloom.core.canonical import Json
 from worldloom.core.frozen import thaw
 from worldloom.core.scenario import Scenario
 from worldloom.runs.context import Context
+from worldloom.worlds.aaw.body import body_of
 from worldloom.worlds.aaw.rules import compile_rules
 from worldloom.worlds.aaw.state import (
     SEAT,
     AawState,
-    body_of,
     fact_of,
     unknown_action,
     unknown_seats,

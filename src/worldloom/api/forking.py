@@ -1,6 +1,5 @@
 """Forking: an episode of a stored run goes back to one of its keys and plays on live, with something changed."""
 
-import contextlib
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +70,7 @@ async def fork(
         store = RunStore.create(
             new_folder(folder.parent), manifest, [one for one, _, _ in child.entries()], texts
         )
-        with contextlib.closing(store):
+        with store:
             give_past(store, parent, episode, key, override)
     try:
         return await resume(store.folder, registry, watch=watch)

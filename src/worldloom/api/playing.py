@@ -57,7 +57,7 @@ async def start(
         store = RunStore.create(
             new_folder(runs_dir), manifest, rows, [text_of(one) for one in plan.scenarios]
         )
-        with contextlib.closing(store):
+        with store:
             with store.writing() as writer:
                 await _play(store, writer, planned, models, concurrency, watch)
             return RunResult.of(store)

@@ -1,6 +1,5 @@
 """Side: one of the runs of a comparison: its contestant's scores, and what else had a part in them."""
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,7 +130,7 @@ def side_of(name: str, run: RunResult | PathLike) -> Side:
         RecordError: its record cannot be read.
     """
     if not isinstance(run, RunResult):
-        with contextlib.closing(RunStore(path_of(run))) as store:
+        with RunStore(path_of(run)) as store:
             run = RunResult.of(store)
     with RunStore(run.folder) as store:
         digests = store.read_manifest("scenarios", lambda found: {one["id"]: one["digest"] for one in found})

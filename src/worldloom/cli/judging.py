@@ -15,6 +15,7 @@ from worldloom.api.cast import model_of
 from worldloom.api.judging import Calibration
 from worldloom.api.planning import judge_of
 from worldloom.cli.locating import find_run
+from worldloom.cli.progress import LINE_S
 from worldloom.cli.pulling import have_weights
 from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import UsageError
@@ -23,9 +24,6 @@ from worldloom.core.registry import Registry
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.agreement import Measure
 from worldloom.runs.store import RunStore
-
-_LINE_S = 10.0
-"""Seconds between two lines of progress where stderr is no terminal."""
 
 _MEASURES = (
     ("agreement", "verdicts that are right"),
@@ -99,7 +97,7 @@ def _progress(screen: Console) -> Iterator[Callable[[int, int], None]]:
 
         def tell(done: int, total: int) -> None:
             nonlocal told
-            if done == total or time.monotonic() - told >= _LINE_S:
+            if done == total or time.monotonic() - told >= LINE_S:
                 told = time.monotonic()
                 say(screen, f"{done:,} of {total:,} criteria judged")
 

@@ -7,8 +7,7 @@ from importlib.resources import files
 
 from worldloom.core.canonical import Json
 from worldloom.core.scenario import Scenario
-from worldloom.worlds.aaw.body import Entity, EntityAction
-from worldloom.worlds.aaw.state import body_of
+from worldloom.worlds.aaw.body import Entity, EntityAction, body_of
 
 
 @cache

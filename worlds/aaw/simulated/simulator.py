@@ -17,14 +17,14 @@ from worldloom.core.scenario import Scenario
 from worldloom.core.yamlio import Path
 from worldloom.models.model import Completion, Message, Request
 from worldloom.runs.context import Context
-from worldloom.worlds.aaw.body import EntityAction
+from worldloom.worlds.aaw.body import EntityAction, body_of
 from worldloom.worlds.aaw.parameters import Parameters
 from worldloom.worlds.aaw.reading import Reading
 from worldloom.worlds.aaw.returns import Returns, read_returns
 from worldloom.worlds.aaw.simulated.agreement import States
 from worldloom.worlds.aaw.simulated.delta import Bounds, Delta, read_proposal
 from worldloom.worlds.aaw.simulated.prompt import again_text, turn_text, world_text
-from worldloom.worlds.aaw.state import AawState, body_of
+from worldloom.worlds.aaw.state import AawState
 from worldloom.worlds.expressions import EvaluationError, Program
 
 MODEL = "world"
