@@ -5,7 +5,7 @@ another; the resampling is seeded, so the same scores give the same interval. A 
 share of all calls a `Rate`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,16 +67,30 @@ def bootstrap_interval(
     means: NDArray[np.float64], *, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
     """Percentile bootstrap interval of the mean of `means`, shape (n,)."""
-    sample = means
+    return _resampled_interval(means, lambda draws: draws.mean(axis=1), seed, level)
+
+
+def _resampled_interval(
+    sample: NDArray[np.float64],
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    seed: int,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """Percentile bootstrap interval.
+
+    Args:
+        sample: one row for each scenario, shape (n, ...).
+        statistic: of resamples, shape (rows, n, ...), the value of each, shape (rows,).
+    """
     rng = np.random.Generator(np.random.Philox(key=seed))
     # Blocks of resamples bound the memory: n = 10,000 would need 800 MB at once.
     block = max(1, min(RESAMPLES, 2_000_000 // len(sample)))
-    resampled: list[NDArray[np.float64]] = []
+    values: list[NDArray[np.float64]] = []
     for start in range(0, RESAMPLES, block):
         rows = min(block, RESAMPLES - start)
-        resampled.append(sample[rng.integers(len(sample), size=(rows, len(sample)))].mean(axis=1))
+        values.append(statistic(sample[rng.integers(len(sample), size=(rows, len(sample)))]))
     tail = (1 - level) / 2 * 100
-    low, high = np.percentile(np.concatenate(resampled), [tail, 100 - tail])
+    low, high = np.percentile(np.concatenate(values), [tail, 100 - tail])
     return float(low), float(high)
 
 
@@ -119,20 +133,14 @@ def rate(counts: Iterable[tuple[str, int, int]], *, seed: int = 0) -> Rate:
     value = float(hits / n)
     if len(cells) < 2:
         return Rate(value, None, None, 1, int(n))
-    low, high = _ratio_interval(cells, seed)
+    low, high = _resampled_interval(cells, _ratios, seed)
     if low == high:
         low, high = wilson(value * len(cells), len(cells))
     return Rate(value, low, high, len(cells), int(n))
 
 
-def _ratio_interval(cells: NDArray[np.float64], seed: int) -> tuple[float, float]:
-    """Percentile bootstrap interval of a ratio of sums; `cells` has shape (scenarios, 2): hits and calls."""
-    rng = np.random.Generator(np.random.Philox(key=seed))
-    block = max(1, min(RESAMPLES, 2_000_000 // len(cells)))
-    ratios: list[NDArray[np.float64]] = []
-    for start in range(0, RESAMPLES, block):
-        rows = min(block, RESAMPLES - start)
-        sums = cells[rng.integers(len(cells), size=(rows, len(cells)))].sum(axis=1)
-        ratios.append(sums[:, 0] / sums[:, 1])
-    low, high = np.percentile(np.concatenate(ratios), [2.5, 97.5])
-    return float(low), float(high)
+def _ratios(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Hits over calls of each resample; `draws` has shape (rows, scenarios, 2)."""
+    sums = draws.sum(axis=1)
+    ratios: NDArray[np.float64] = sums[:, 0] / sums[:, 1]
+    return ratios
