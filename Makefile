@@ -79,7 +79,7 @@ UV_COMPILE = $(UV) pip compile --quiet --no-config --upgrade --universal --pytho
 lock:
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: install it, or pass UV=/path/to/uv" >&2; exit 1; }
 	@echo "lock: resolving into $(LOCK) and $(PIP_LOCK)"
-	@$(UV_COMPILE) --extra embedded --extra dev --output-file $(LOCK) pyproject.toml
+	@$(UV_COMPILE) --extra embedded --extra plot --extra dev --output-file $(LOCK) pyproject.toml
 	@echo pip | $(UV_COMPILE) --no-annotate --output-file $(PIP_LOCK) -
 
 clean:

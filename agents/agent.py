@@ -60,8 +60,10 @@ class AgentConfig:
         scenario: what it will play. Only reference agents read more of it than its kind.
         argument: what followed the agent's name, e.g. the file in `scripted:FILE`; empty if nothing did.
         options: settings of the agent, by name.
+        model: name under which `ctx.model` knows the model of an agent that asks one.
     """
 
     scenario: Scenario
     argument: str = ""
     options: Mapping[str, Json] = field(default_factory=dict)
+    model: str = "agent"

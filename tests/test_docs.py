@@ -41,7 +41,20 @@ def test_the_project_file_of_the_models_page_loads(tmp_path: Path) -> None:
     (text,) = blocks(ROOT / "docs" / "models.md", "yaml")
     file = tmp_path / "worldloom.yaml"
     file.write_text(text, "utf-8")
-    assert load_project(file).models["agent"].model == "hosted_vllm/Qwen/Qwen3-8B"
+    project = load_project(file)
+    assert project.models["agent"].model in project.prices
+
+
+def test_the_study_of_the_studies_page_is_played_by_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "studies.md"
+    (study,), (example,) = blocks(page, "yaml"), blocks(page, "python")
+    (tmp_path / "study.yaml").write_text(study, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "studies.md", "exec"), {})  # noqa: S102  # our own text
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in shown] == ["steps=2", "steps=5", "steps=20"]
 
 
 def test_the_folders_of_the_readme_exist() -> None:

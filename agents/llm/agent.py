@@ -47,6 +47,7 @@ class LLMAgent:
             try:
                 action, rationale = read_decision(completion)
             except ReplyError as wrong:
+                ctx.usage.unusable(self.model)
                 error = str(wrong)
                 attempts += [_said(completion), prompt_text("again").format(error=error)]
                 continue
@@ -124,4 +125,4 @@ def build(config: AgentConfig) -> LLMAgent:
             raise UsageError(
                 f"agent llm: option {name}={value!r}; allowed: {', '.join(_OPTIONS)}, whole numbers above 0"
             )
-    return replace(LLMAgent(), **config.options)  # type: ignore[arg-type]  # checked above
+    return replace(LLMAgent(config.model), **config.options)  # type: ignore[arg-type]  # checked above

@@ -11,9 +11,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from worldloom.api import build_graph, fork, load_scenario, load_suite, replay, resume, run
+    from worldloom.api import (
+        answer,
+        build_graph,
+        fork,
+        load_scenario,
+        load_suite,
+        questions,
+        replay,
+        rescore,
+        resume,
+        run,
+    )
     from worldloom.api.comparing import compare
     from worldloom.api.result import RunResult
+    from worldloom.api.sweeping import sweep
     from worldloom.core.errors import (
         Divergence,
         DocumentError,
@@ -24,7 +36,7 @@ if TYPE_CHECKING:
     )
     from worldloom.core.scenario import Scenario
     from worldloom.runs.context import Context
-    from worldloom.runs.limits import Limits
+    from worldloom.runs.limits import Limits, RunLimits
 
     __version__: str
 
@@ -34,20 +46,25 @@ __all__ = [
     "DocumentError",
     "Limits",
     "ModelError",
+    "RunLimits",
     "RunResult",
     "Scenario",
     "ToolError",
     "UsageError",
     "WorldloomError",
     "__version__",
+    "answer",
     "build_graph",
     "compare",
     "fork",
     "load_scenario",
     "load_suite",
+    "questions",
     "replay",
+    "rescore",
     "resume",
     "run",
+    "sweep",
 ]
 
 _WHERE = {
@@ -56,19 +73,24 @@ _WHERE = {
     "DocumentError": "worldloom.core.errors:DocumentError",
     "Limits": "worldloom.runs.limits:Limits",
     "ModelError": "worldloom.core.errors:ModelError",
+    "RunLimits": "worldloom.runs.limits:RunLimits",
     "RunResult": "worldloom.api.result:RunResult",
     "Scenario": "worldloom.core.scenario:Scenario",
     "ToolError": "worldloom.core.errors:ToolError",
     "UsageError": "worldloom.core.errors:UsageError",
     "WorldloomError": "worldloom.core.errors:WorldloomError",
+    "answer": "worldloom.api:answer",
     "build_graph": "worldloom.api:build_graph",
     "fork": "worldloom.api:fork",
     "compare": "worldloom.api.comparing:compare",
     "load_scenario": "worldloom.api:load_scenario",
     "load_suite": "worldloom.api:load_suite",
+    "questions": "worldloom.api:questions",
     "replay": "worldloom.api:replay",
+    "rescore": "worldloom.api:rescore",
     "resume": "worldloom.api:resume",
     "run": "worldloom.api:run",
+    "sweep": "worldloom.api.sweeping:sweep",
 }
 
 

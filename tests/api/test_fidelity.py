@@ -10,8 +10,9 @@ from worldloom import api
 from worldloom.api import fidelity
 from worldloom.api.cast import CastSpec
 from worldloom.api.fidelity import Trajectories
-from worldloom.api.planning import GraphSpec, plan_of
+from worldloom.api.planning import GraphSpec
 from worldloom.api.playing import start
+from worldloom.api.stored import plan_of
 from worldloom.core.errors import DocumentError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.runs.executor import Executor
@@ -37,7 +38,7 @@ def measure(files, runs, speaking, registry):
     def play(concurrency=4, answer=simulating, **settings):
         speaking.answer = answer
         plan = fidelity.plan(files, world_model="m", registry=registry, **settings)
-        return api._in_new_loop(start(plan, registry, runs_dir=runs, concurrency=concurrency))
+        return api.in_new_loop(start(plan, registry, runs_dir=runs, concurrency=concurrency))
 
     return play
 
@@ -141,7 +142,7 @@ def test_a_scenario_without_rules_cannot_be_measured_and_is_named(files, registr
     )
     plan = fidelity.plan([lamp], world_model="m", registry=registry)
     with pytest.raises((UsageError, DocumentError), match="lamp"):
-        api._in_new_loop(start(plan, registry, runs_dir=runs))
+        api.in_new_loop(start(plan, registry, runs_dir=runs))
     assert not runs.exists()
 
 
@@ -154,7 +155,7 @@ def test_a_record_without_these_scenarios_is_refused_with_those_that_it_has(file
 def test_a_graph_of_another_kind_is_refused(files, registry, runs):
     plan = replace(api.plan(files, agent="random", registry=registry), graph=GraphSpec("null"))
     with pytest.raises(UsageError, match="the graph 'null' cannot play"):
-        api._in_new_loop(start(plan, registry, runs_dir=runs))
+        api.in_new_loop(start(plan, registry, runs_dir=runs))
 
 
 def test_a_cast_of_one_scenario_plays_it_once_and_no_other(files, registry):

@@ -10,8 +10,9 @@ import pytest
 import worldloom as wl
 from worldloom import api
 from worldloom.agents.llm import agent
+from worldloom.api import provenance
 from worldloom.core.canonical import canonical
-from worldloom.core.errors import Divergence, RecordError, UsageError
+from worldloom.core.errors import Divergence, ModelError, RecordError, UsageError
 from worldloom.core.key import show_key
 from worldloom.runs.executor import Executor
 from worldloom.runs.store import RunStore
@@ -103,7 +104,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 
 
 def test_a_scenario_that_reads_differently_now_is_refused_before_anything_is_played(interrupted, monkeypatch):
-    plan_module = sys.modules["worldloom.api.planning"]
+    plan_module = sys.modules["worldloom.api.stored"]
     real = plan_module.parse_scenario
 
     def other(text, file, registry):
@@ -128,12 +129,77 @@ def test_a_cast_that_is_counted_differently_now_is_refused_before_anything_is_pl
     assert speaking.asked == asked
 
 
-def test_another_model_behind_the_same_name_is_refused(interrupted, speaking, monkeypatch):
-    monkeypatch.setattr(
-        "worldloom.models.factory.open_model", lambda spec, **_: speaking.open(type(spec)("another"))
-    )
-    with pytest.raises(wl.UsageError, match="was made with model scripted:m; this one is scripted:another"):
+@pytest.fixture
+def another_model(monkeypatch, speaking):
+    """From now on another model is behind every name."""
+
+    def open_model(spec, **_):
+        return speaking.open(type(spec)("another"))
+
+    return lambda: monkeypatch.setattr("worldloom.models.factory.open_model", open_model)
+
+
+@pytest.fixture
+def other_code(monkeypatch):
+    """From now on the code is another."""
+
+    def made_with(registry, real=provenance.made_with):
+        return {**real(registry), "code and prompts": "other"}
+
+    return lambda: monkeypatch.setattr(provenance, "made_with", made_with)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("another_model", r"model of agent: scripted:m → scripted:another"),
+        ("other_code", r"code and prompts: [0-9a-f]{16} → other"),
+    ],
+)
+def test_what_is_something_else_now_is_refused_or_accepted_and_recorded(interrupted, request, change, named):
+    request.getfixturevalue(change)()
+    ended = [row for row in interrupted.episodes if row.status == "ended"]
+    with pytest.raises(wl.UsageError, match=f"(?s)was made with something else.*{named}.*--accept-changes"):
         wl.resume(interrupted.folder)
+    resumed = wl.resume(interrupted.folder, accept_changes=True)
+    assert resumed.status == "completed"
+    assert [row for row in resumed.episodes if row.row in {one.row for one in ended}] == ended
+    assert {row.making for row in resumed.episodes} == {0, 1}
+    with RunStore(interrupted.folder) as store:
+        first, second = provenance.makings(store)
+    assert first != second
+    assert problems(interrupted.folder) == [], "each episode is replayed with the model that played it"
+
+
+def test_a_change_that_was_accepted_is_not_asked_about_again(interrupted, another_model, speaking):
+    another_model()
+    playing = speaking.answer
+    speaking.answer = lambda request: 1 / 0
+    wl.resume(interrupted.folder, accept_changes=True)
+    speaking.answer = playing
+    again = wl.resume(interrupted.folder, retry_failed=True)
+    assert {row.reason for row in again.episodes} == {"completed"}
+    assert {row.making for row in again.episodes} == {0, 1}
+    assert problems(again.folder) == []
+
+
+def test_what_failed_by_no_fault_of_the_agent_is_played_again_if_that_is_wanted(
+    files, runs, speaking, monkeypatch
+):
+    playing, down = speaking.answer, ModelError("unreachable", "gone")
+    speaking.answer = lambda request: (
+        down if "lamp" in request.messages[1].content[0].text else playing(request)
+    )
+    result = wl.run(files, model="m", runs_dir=runs)
+    failed = [row.row for row in result.episodes if row.fault == "infrastructure"]
+    assert len(failed) == 1
+    speaking.answer = playing
+    assert wl.resume(result.folder).to_json() == result.to_json()
+    again = wl.resume(result.folder, retry_failed=True)
+    whole = wl.run(files, model="m", runs_dir=runs)
+    assert again.fingerprint == whole.fingerprint
+    assert again.scores == whole.scores
+    assert problems(again.folder) == []
 
 
 def test_files_that_have_changed_since_do_not_change_a_run(interrupted, files):

@@ -4,7 +4,10 @@ import json
 import subprocess
 import sys
 
-HEAVY = {"langchain_core", "langgraph", "litellm", "numpy", "openai", "torch", "transformers", "xllamacpp"}
+HEAVY = {
+    *("langchain_core", "langgraph", "litellm", "matplotlib"),
+    *("numpy", "openai", "torch", "transformers", "xllamacpp"),
+}
 REPORT = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
 HELP = f"""
 import sys

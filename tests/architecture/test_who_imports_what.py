@@ -6,6 +6,7 @@ import pytest
 ONLY_IN = {
     "langgraph": ("graphs/", "src/worldloom/api.py", "src/worldloom/api/"),
     "litellm": ("src/worldloom/models/gateway.py",),
+    "matplotlib": ("src/worldloom/cli/plotting.py",),
     "torch": (),
     "transformers": (),
 }

@@ -6,7 +6,7 @@ import pytest
 
 import worldloom
 
-COMMANDS = "run resume replay fork fidelity judge runs serve plan models doctor init rooms".split()
+COMMANDS = "run sweep resume replay fork fidelity judge runs serve plan models doctor init rooms".split()
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])

@@ -17,6 +17,7 @@ def test_a_run_is_reproduced(played, command):
         "reproduced": 2,
         "findings": [],
         "changed_since": [],
+        "verified": None,
     }
 
 
@@ -68,3 +69,19 @@ def test_what_has_changed_since_is_named_where_a_replay_differs(played, command)
     assert "Since the run was made these have changed:\n  numpy: 1.0 → " in told.stdout
     assert "\n  machine: Plan 9 mips → " in told.stdout
     assert len(json.loads(command("replay", "last", "--json").stdout)["changed_since"]) == 2
+
+
+def test_models_are_asked_again_if_that_is_wanted(project, command, serve, careful):
+    server = serve(careful)
+    model = ("--model", "hosted_vllm/m", "--base-url", server.url)
+    assert command("run", "scenarios", *model).exit_code == 0
+    server.said, before = [*careful[:-1], "what?"], server.chats
+    done = command("replay", "last", "--verify-effects")
+    assert done.exit_code == 0, "what is said now decides nothing"
+    assert "are reproduced byte for byte" in done.stdout
+    assert "model agent" in done.stdout
+    (verified,) = json.loads(command("replay", "last", "--verify-effects", "--json").stdout)["verified"]
+    assert (verified["what"], verified["same"]["value"], verified["same"]["n"]) == ("model agent", 0.75, 4)
+    assert server.chats > before
+    server.names = ("another",)
+    assert command("replay", "last").exit_code == 0

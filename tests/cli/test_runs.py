@@ -179,12 +179,12 @@ def test_a_run_tells_which_model_simulated_its_worlds_and_what_that_took(project
     # One step of the literal path and four of the careful one, each asked twice; 9 tokens a call.
     assert f"World: simulated by {name}. " in text
     assert (
-        "it took 5.0 calls and 45 tokens, which the table leaves out. At least 5 of its replies were sent back."
+        "it took 5.0 calls and 45 tokens, which the table leaves out. Replies that could not be used: 5."
         in text
     )
     assert ("The small embedded model is no simulator" in text) is (name != "m")
     told = json.loads(command("runs", "show", "last", "--json").stdout)["simulator"]
-    assert told == {"model": name, "calls": 5.0, "tokens": 45.0, "sent_back": 5}
+    assert told == {"model": name, "calls": 5.0, "tokens": 45.0, "unusable": 5}
 
 
 def test_a_run_whose_worlds_follow_rules_names_no_simulator(played, command):

@@ -144,6 +144,7 @@ def test_the_graph_of_a_kind_is_the_one_called_like_it_or_the_only_one():
         ("role: agent\nname: x\nsummary: s\nfactory: m.f\n", 4, "the text 'm.f'"),
         ("role: agent\nname: x\nsummary: s\nfactory: ..m:f\n", 4, "the text '..m:f'"),
         ("role: agent\nname: x\nsummry: s\nfactory: m:f\n", 3, "unknown key 'summry'"),
+        ("role: agent\nname: x\nsummary: s\nfactory: m:f\nview: m:v\n", 5, "the key 'view'"),
     ],
 )
 def test_a_faulty_card_is_told_with_its_place(tmp_path, card, line, said):

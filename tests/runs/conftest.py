@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +14,13 @@ import pytest
 from worldloom.models.model import Completion, Message, Request, Usage
 from worldloom.models.silent import SilentModel
 from worldloom.runs.context import Context
-from worldloom.runs.ending import End
+from worldloom.runs.cost import Prices
+from worldloom.runs.ending import RESUMABLE, End
 from worldloom.runs.executor import Executor, Planned, replay_episode
 from worldloom.runs.ledger import unchanged
-from worldloom.runs.limits import Limits
+from worldloom.runs.limits import Limits, Meter, RunLimits
 from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.verification import Verification
 
 Play = Callable[[Context], Awaitable[End | None]]
 
@@ -57,18 +62,25 @@ class Desk:
         limits: Limits = Limits(),
         mend=unchanged,
         scorer=None,
+        failed: bool = False,
+        making: int = 0,
+        prices: Prices = Prices(),
+        run_limits: RunLimits = RunLimits(),
     ) -> list[EpisodeRow]:
-        """Play what is left, episode n by `plays[n]`; returns all rows as they are on disk."""
+        """Play what is left, and what has failed if that is wanted, episode n by `plays[n]`; returns all rows."""
         if not self.store.path.exists():
             self.create(len(plays))
         with contextlib.closing(self.store):
             planned = [
-                Planned(row, Toy(plays[row.row]), scorer or Ended(), limits)
+                Planned(row, Toy(plays[row.row]), scorer or Ended(), limits, prices=prices)
                 for row in self.store.episodes()
-                if row.status != "ended"
+                if row.status != "ended" or (failed and row.fault == "infrastructure")
             ]
             with self.store.writing() as writer:
-                self.executor = Executor(self.store, writer, models or {}, concurrency, mend)
+                meter = Meter(run_limits, prices)
+                self.executor = Executor(
+                    self.store, writer, models or {}, concurrency, mend, making=making, meter=meter
+                )
                 asyncio.run(self.executor.run(planned))
             return self.store.episodes()
 
@@ -84,17 +96,23 @@ class Desk:
         mend=unchanged,
         scorer=None,
         judge: str = "",
+        live: bool = False,
+        verification: Verification | None = None,
+        prices: Prices = Prices(),
     ) -> list[str | None]:
-        """What a replay of each ended episode finds."""
+        """What a replay of each ended episode finds; `live` hands it models that can be asked."""
 
         async def run() -> list[str | None]:
             found = []
-            silent = {name: SilentModel(model.id) for name, model in (models or {}).items()}
+            silent = {
+                name: model if live else SilentModel(model.id) for name, model in (models or {}).items()
+            }
             for row in self.store.episodes():
-                if row.status in ("ended", "cancelled"):
-                    planned = Planned(row, Toy(plays[row.row]), scorer or Ended(), limits, judge)
+                if row.status in ("ended", *RESUMABLE):
+                    planned = Planned(row, Toy(plays[row.row]), scorer or Ended(), limits, judge, prices)
                     scores = self.store.scores().get(row.row, ())
-                    found.append(await replay_episode(self.store, planned, scores, silent, mend))
+                    verify = verification and verification.of(row.scenario, row.row)
+                    found.append(await replay_episode(self.store, planned, scores, silent, mend, verify))
             return found
 
         with contextlib.closing(self.store):
@@ -118,6 +136,39 @@ def desk(tmp_path: Path) -> Desk:
 def new_desk(tmp_path: Path) -> Callable[[str], Desk]:
     """More than one run, by name."""
     return lambda name: Desk(tmp_path / name)
+
+
+def _forked(run: Callable[[], object]) -> int:
+    process = os.fork()
+    if process:
+        return process
+    try:
+        os.setsid()
+        run()
+        os._exit(0)
+    except BaseException:  # noqa: BLE001  # whatever it is, this process ends here
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+
+
+@pytest.fixture
+def life() -> Iterator[Callable[[Callable[[], object]], int]]:
+    """Starts a function in a process and a session of its own, whose id it returns; it exits with 0 or 1.
+
+    A fork spares each life the seconds of its imports.
+    """
+    processes: list[int] = []
+
+    def start(run: Callable[[], object]) -> int:
+        processes.append(_forked(run))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        with contextlib.suppress(ChildProcessError):  # it has ended, and whoever awaited it knows
+            if os.waitpid(process, os.WNOHANG) == (0, 0):
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
 
 
 class Echo:

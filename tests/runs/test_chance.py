@@ -4,8 +4,10 @@ import asyncio
 import random
 
 import numpy as np
+import pytest
 
-from worldloom.runs.chance import generator, uniforms
+from worldloom.runs import chance
+from worldloom.runs.chance import generator, gumbels, normals, pairs, uniforms
 
 
 def test_a_stream_is_that_of_its_seed_component_and_scope():
@@ -54,6 +56,38 @@ def test_rounds_components_indices_and_seeds_draw_for_themselves():
         assert column.max() < 1.0
         assert abs(column.mean() - 0.5) < 0.05
     assert np.abs(np.corrcoef(columns) - np.eye(5)).max() < 0.12
+
+
+def test_normal_and_gumbel_draws_have_their_moments():
+    seats = np.arange(40_000, dtype=np.uint64)
+    normal, gumbel = normals(3, "x", 1, seats), gumbels(3, "x", 1, seats)
+    assert abs(normal.mean()) < 0.02
+    assert abs(normal.std() - 1) < 0.02
+    assert abs((np.abs(normal) < 1.96).mean() - 0.95) < 0.005
+    assert abs(gumbel.mean() - np.euler_gamma) < 0.03
+    assert abs(gumbel.std() - np.pi / 6**0.5) < 0.03
+    assert abs(np.corrcoef(normal, normals(3, "x", 1, seats, 1))[0, 1]) < 0.02
+
+
+@pytest.mark.parametrize("draw", [normals, gumbels])
+def test_other_draws_too_are_those_of_the_seat_alone(draw):
+    seats = np.array([3, 1, 4, 2**40], dtype=np.uint64)
+    together = draw(1, "x", 2, seats, 5)
+    assert together.tolist() == [draw(1, "x", 2, seats[at : at + 1], 5)[0] for at in range(4)]
+    assert np.isfinite(together).all()
+
+
+def test_a_uniform_draw_of_0_is_no_infinity(monkeypatch):
+    monkeypatch.setattr(chance, "uniforms", lambda *place: np.zeros(1))
+    seats = np.zeros(1, dtype=np.uint64)
+    assert 8.6 < normals(0, "x", 0, seats)[0] < 8.66
+    assert -3.63 < gumbels(0, "x", 0, seats)[0] < -3.61
+
+
+def test_pairs_have_numbers_of_their_own():
+    first, second = np.meshgrid(np.arange(20), np.arange(30))
+    assert len(set(pairs(first.ravel(), second.ravel()).tolist())) == 600
+    assert pairs(np.array([1]), np.array([2])).tolist() == [2**32 + 2]
 
 
 def test_children_draw_the_same_whoever_comes_first(desk):

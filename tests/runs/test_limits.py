@@ -14,6 +14,7 @@ from worldloom.core.errors import Ended
 from worldloom.graphs.node import HouseState, house_node
 from worldloom.graphs.program import GraphProgram
 from worldloom.models.model import Completion, Message, Request, Usage
+from worldloom.runs import limits
 from worldloom.runs.limits import Budget, Limits
 from worldloom.testing import Trial, live, replay
 
@@ -232,3 +233,12 @@ def test_a_model_that_simulates_the_world_does_not_use_up_the_agents_limits(desk
     (row,) = desk.play(play, models=models, limits=Limits(model_calls=3, tokens=46))
     assert (row.reason, row.models) == ("finished", '{"agent":[3,30,15],"world":[5,50,25]}')
     desk.replay(play, models=models, limits=Limits(model_calls=3, tokens=46))
+
+
+def test_unusable_replies_are_told_by_model_and_only_where_there_are_any():
+    used = limits.Usage()
+    for name in ("agent", "agent", "world"):
+        used.call(name)
+        used.answer(name, Usage(5, 2))
+    used.unusable("agent")
+    assert used.by_model == '{"agent":[2,10,4,1],"world":[1,5,2]}'

@@ -9,8 +9,8 @@ from worldloom.core.errors import Ended
 from worldloom.graphs.node import HouseState, house_node
 from worldloom.runs.effect import EFFECTS, Fate
 from worldloom.runs.ending import End
-from worldloom.runs.executor import before_the_stop
 from worldloom.runs.limits import Limits
+from worldloom.runs.past import what_holds
 
 
 @pytest.fixture
@@ -202,10 +202,10 @@ def test_what_was_concluded_after_a_stop_goes_and_what_the_outside_said_stays():
         (b"5", "counted.1"),
         (b"6", "ended.1"),
     ]
-    kept, undone = before_the_stop([Event(key, type, b"{}") for key, type in rows])
+    kept, undone = what_holds([Event(key, type, b"{}") for key, type in rows])
     assert list(kept) == [b"1", b"2", b"4"]
     assert undone == [b"3", b"5", b"6"]
-    assert {"model.1", "tool.1", "wall.1"} == EFFECTS
+    assert {"model.1", "tool.1", "wall.1", "ask.1"} == EFFECTS
 
 
 @pytest.mark.parametrize("shape", ["chat", "fan_out", "graph"])
@@ -271,6 +271,51 @@ def test_a_call_that_may_happen_once_and_was_cancelled_is_in_doubt_when_the_run_
     (row,) = desk.play(play)
     assert (row.reason, tool.called) == ("in_doubt", 1)
     desk.replay(play)
+
+
+def test_a_cancel_reaches_everything_after_it_no_call_starts_and_no_process_lives(desk, echo, ask):
+    processes, late = [], []
+
+    class Asked(echo):
+        async def complete(self, request):
+            if desk.executor.stop_reason is not None:
+                late.append(request)
+            return await super().complete(request)
+
+    class Working:
+        """Works in a process of its own, and ends it however it is left."""
+
+        name, parameters, effect_class = "work", {}, "repeatable"
+
+        async def call(self, arguments, idempotency_key):
+            process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+            processes.append(process)
+            try:
+                if len(processes) == 6:
+                    desk.executor.stop("cancelled")
+                return await process.wait()
+            finally:
+                process.kill()
+                await process.wait()
+
+    async def child(ctx, item):
+        await ctx.model("agent", ask(f"first {item}"))
+        await ctx.tool(Working(), {"item": item})
+        await ctx.model("agent", ask(f"then {item}"))
+
+    async def play(ctx):
+        await ctx.settle(child, range(2))
+        await ctx.model("agent", ask("and at last"))
+
+    class Judged:
+        async def score(self, record, ctx):
+            await ctx.model("judge", ask("how was it?"))
+            return []
+
+    rows = desk.play(*[play] * 5, models={"agent": Asked(), "judge": Asked()}, concurrency=3, scorer=Judged())
+    assert [row.status for row in rows] == ["cancelled"] * 3 + ["planned"] * 2
+    assert late == []
+    assert [process.returncode is not None for process in processes] == [True] * 6
 
 
 def test_a_cancel_that_is_not_ours_stays_a_cancel(desk, ask, echo):

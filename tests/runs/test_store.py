@@ -104,7 +104,7 @@ def test_a_record_of_another_format_is_refused_by_name_however_often_it_is_asked
     with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE run SET value = ? WHERE name = 'format'", (format,))
     for _ in range(2):
-        with pytest.raises(RecordError, match=r"record format .*; this worldloom reads format 2"):
+        with pytest.raises(RecordError, match=rf"record format .*; this worldloom reads format {FORMAT}"):
             store.episodes()
 
 
@@ -183,7 +183,7 @@ def test_an_episode_that_is_reopened_loses_its_end_and_its_scores_and_nothing_el
             writer, 0, [("", key) for key, event in desk.store.events(0).items() if event.type == "ended.1"]
         )
     (row,) = desk.store.episodes()
-    assert (row.status, row.reason, row.fault, row.fingerprint) == ("planned", None, None, None)
+    assert (row.status, row.reason, row.fault, row.fingerprint) == ("running", None, None, None)
     assert [event.type for event in desk.store.events(0).values()] == ["model.1"]
     assert desk.store.scores() == {}
     desk.store.close()

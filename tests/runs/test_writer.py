@@ -59,6 +59,19 @@ def test_many_waiters_and_no_waiter_left_behind(desk):
     desk.store.close()
 
 
+def test_what_is_handed_over_together_is_on_disk_all_at_once(desk, monkeypatch):
+    """The writer looks for rows as often as it can."""
+    monkeypatch.setattr(module, "BATCH_S", 0)
+    desk.create(1)
+    with desk.store.writing() as writer, contextlib.closing(sqlite3.connect(desk.store.path)) as reader:
+        with writer.together():
+            for n in range(2000):
+                writer.event((0, ""), Event(n.to_bytes(2, "big"), "x.1", b"{}"))
+                assert reader.execute("SELECT count(*) FROM events").fetchone() == (0,)
+        asyncio.run(writer.durable())
+        assert reader.execute("SELECT count(*) FROM events").fetchone() == (2000,)
+
+
 def break_after(store, rows):
     """From then on, every insertion of an event fails as a full disk would."""
     with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:

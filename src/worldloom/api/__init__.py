@@ -7,54 +7,32 @@
 """
 
 import asyncio
-import os
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
-from worldloom.api import forking, playing
-from worldloom.api.cast import (
-    A_MODEL,
-    CastSpec,
-    WorldSpec,
-    called,
-    cast_of,
-    is_small,
-    model_of,
-    seat_of,
-    world_of,
-)
-from worldloom.api.planning import Plan, config_of, refuse_secrets
+from worldloom.api import asking, forking, playing, replaying, rescoring
+from worldloom.api.cast import CastSpec, WorldSpec, called
+from worldloom.api.planning import config_of
 from worldloom.api.result import RunResult
+from worldloom.api.wanted import check_texts
+from worldloom.api.wanted import plan as plan
 from worldloom.core import scenario as scenarios_module
-from worldloom.core.arguments import PathLike, path_of, paths_of, text, whole
+from worldloom.core.arguments import PathLike, path_of, whole
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project, find_project
 from worldloom.core.registry import RULES, Registry
-from worldloom.core.scenario import Scenario, Seat
+from worldloom.core.scenario import Scenario
 from worldloom.core.suite import library_suite, load_scenarios
 from worldloom.graphs.config import GraphConfig
-from worldloom.runs.limits import Limits
+from worldloom.runs.limits import Limits, RunLimits
+from worldloom.runs.questions import Question
+from worldloom.runs.store import DEFAULT_SCORING
+from worldloom.runs.verification import Verification
 
 T = TypeVar("T")
-STARTER = "starter"
-SHORT_STEPS = 10
-"""Steps of the suite `starter`, and wherever the small embedded model plays: it never says that it is done."""
-_URL = "an address, e.g. http://127.0.0.1:8000/v1"
-_TEXTS = {
-    "agent": "the name of an agent, e.g. careful",
-    "model": A_MODEL,
-    "base_url": _URL,
-    "world": "rules, model or replay:FILE",
-    "world_model": A_MODEL,
-    "world_base_url": _URL,
-    "judge": A_MODEL,
-    "judge_base_url": _URL,
-}
-"""What is allowed where a text is wanted."""
 
 
 def load_scenario(path: PathLike, *, registry: Registry | None = None) -> Scenario:
@@ -77,96 +55,6 @@ def load_suite(name: str, *, registry: Registry | None = None) -> tuple[Scenario
     return load_scenarios(library_suite(name), registry or Registry.discover(find_project(Path.cwd())))
 
 
-def plan(
-    paths: PathLike | Sequence[PathLike] = (),
-    *,
-    suite: str | None = None,
-    agent: str | None = None,
-    model: str | None = None,
-    base_url: str | None = None,
-    epochs: int = 1,
-    seed: int = 0,
-    max_steps: int | None = None,
-    limits: Limits | None = None,
-    world: str = RULES,
-    world_model: str | None = None,
-    world_base_url: str | None = None,
-    judge: str | None = None,
-    judge_base_url: str | None = None,
-    project: Project | None = None,
-    registry: Registry | None = None,
-) -> Plan:
-    """What a run with these settings would play; see `run`."""
-    registry = registry or Registry.discover(project)
-    given = {
-        "agent": agent, "model": model, "base_url": base_url, "world_model": world_model,
-        "world_base_url": world_base_url, "judge": judge, "judge_base_url": judge_base_url,
-    }  # fmt: skip
-    _check_texts({"world": world, **given})
-    epochs = whole("epochs", epochs, 1)
-    seed = whole("seed", seed, 0, 2**63 - epochs)
-    files = paths_of(paths)
-    if suite is not None and files:
-        raise UsageError("name files or a suite, not both")
-    suite = STARTER if suite is None and not files else suite
-    found = load_scenarios(files if suite is None else library_suite(suite), registry)
-    refuse_secrets(found)
-    entries = project.models if project else {}
-    seat = seat_of(found) if agent is None else Seat(agent=agent)
-    player = model_of(entries.get("agent"), seat.model if model is None else model, base_url)
-    contestant = cast_of(seat.agent, player, registry)
-    simulator = model_of(entries.get("world"), world_model, world_base_url)
-    short = suite == STARTER or any(is_small(spec) for spec in contestant.models.values())
-    planned = Plan(
-        found,
-        contestant,
-        epochs,
-        seed,
-        _limits(limits, max_steps, SHORT_STEPS if short else Limits().steps),
-        suite or ", ".join(str(path) for path in files),
-        world_of(world, simulator, [one.kind for one in found], registry),
-        model_of(entries.get("judge"), judge, judge_base_url) if judge or "judge" in entries else None,
-    )
-    return _without_unused(planned, given)
-
-
-def _check_texts(given: Mapping[str, object]) -> None:
-    """Raise `UsageError` for what is no text, or blank; all but the world may be left out."""
-    for name, value in given.items():
-        if value is not None or name == "world":
-            text(name, value, _TEXTS[name])
-
-
-def _limits(limits: Limits | None, max_steps: int | None, usual_steps: int) -> Limits:
-    """The limits of each episode, of which `max_steps` says the steps if it is given."""
-    if limits is not None and not isinstance(limits, Limits):
-        raise UsageError(f"limits is {limits!r}; allowed: worldloom.Limits(…)")
-    limits = limits or Limits(steps=usual_steps)
-    return limits if max_steps is None else replace(limits, steps=whole("max_steps", max_steps, 1))
-
-
-def _without_unused(plan: Plan, given: Mapping[str, str | None]) -> Plan:
-    """The plan, if nothing was given that names a model, or where it is served, and the plan asks none there.
-
-    What the environment says as well, as in `WORLDLOOM_MODEL` for `model`, was said of all runs: this one may have no
-    use for it. The same goes for the project file, which is not in `given`.
-
-    Raises:
-        UsageError: something would be ignored.
-    """
-    asked = (
-        (plan.contestant.models, f"the agent {plan.contestant.agent!r} asks no model", "the agent llm"),
-        (plan.world.models, f"the world {plan.world.engine!r} asks no model", "the world model"),
-        (plan.judge, "there is no judge", "a judge"),
-    )
-    names = (("model", "base_url"), ("world_model", "world_base_url"), ("judge_base_url",))
-    for (used, why, needed), each in zip(asked, names, strict=True):
-        for name in each if not used else ():
-            if given[name] not in (None, os.environ.get(f"WORLDLOOM_{name.upper()}")):
-                raise UsageError(f"{name} is given, but {why}; allowed: only with {needed}")
-    return plan
-
-
 def run(
     paths: PathLike | Sequence[PathLike] = (),
     *,
@@ -179,6 +67,7 @@ def run(
     concurrency: int = 8,
     max_steps: int | None = None,
     limits: Limits | None = None,
+    run_limits: RunLimits | None = None,
     world: str = RULES,
     world_model: str | None = None,
     world_base_url: str | None = None,
@@ -199,6 +88,8 @@ def run(
         concurrency: episodes at a time.
         max_steps: limit on the actions of an episode.
         limits: further limits; a scenario's own are stricter where both say something.
+        run_limits: what the whole run may use; with that used up it stops with status `run_limit`, and `resume` goes on
+            with it.
         world: what simulates the worlds: `rules`, `model`, or `replay:FILE`.
         world_model: model string of the world `model`; without one, that of `worldloom.yaml`, else `embedded`.
         world_base_url: as `base_url`, for the world's model.
@@ -218,13 +109,58 @@ def run(
         judge=judge, judge_base_url=judge_base_url, project=project, registry=registry,
     )  # fmt: skip
     place = path_of(runs_dir) if runs_dir is not None else runs_folder(project)
-    return _in_new_loop(playing.start(wanted, registry, runs_dir=place, concurrency=concurrency))
+    work = playing.start(wanted, registry, runs_dir=place, concurrency=concurrency, run_limits=run_limits)
+    return in_new_loop(work)
 
 
-def resume(folder: PathLike, *, concurrency: int = 8) -> RunResult:
-    """Play on what a run has left after a crash or an interrupt; ended episodes are not touched."""
+def resume(
+    folder: PathLike,
+    *,
+    concurrency: int = 8,
+    accept_changes: bool = False,
+    retry_failed: bool = False,
+    run_limits: RunLimits | None = None,
+) -> RunResult:
+    """Play on what a run has left after a crash, a stop or a question; what has ended is not touched.
+
+    Args:
+        accept_changes: go on although code, versions or models are not those of the run. That is recorded, and episodes
+            that were begun begin anew.
+        retry_failed: go on as well with episodes that ended by a fault of the infrastructure, from what failed on.
+        run_limits: what this call may use, whatever earlier ones used.
+
+    Raises:
+        UsageError: there is no such run, or something else than it was made with would go on with it.
+        RecordError: the record cannot be written, or an episode diverges from it.
+    """
     registry = Registry.discover(find_project(Path.cwd()))
-    return _in_new_loop(playing.resume(path_of(folder), registry, concurrency=concurrency))
+    work = playing.resume(
+        path_of(folder),
+        registry,
+        concurrency=concurrency,
+        accept_changes=accept_changes,
+        retry_failed=retry_failed,
+        run_limits=run_limits,
+    )
+    return in_new_loop(work)
+
+
+def questions(folder: PathLike) -> list[Question]:
+    """What the episodes of a run ask people that wait for an answer."""
+    return asking.open_questions(path_of(folder))
+
+
+def answer(folder: PathLike, text: str, *, episode: int | None = None, at: str | None = None) -> Question:
+    """Answer a question of a run; `resume` then goes on with the episode that asked it.
+
+    Args:
+        episode, at: which question, as `questions` tells; may be left out if only one can be meant.
+
+    Raises:
+        UsageError: no question or several are meant, or the answer is none of its choices.
+        RecordError: the answer cannot be written.
+    """
+    return asking.answer(path_of(folder), text, episode=episode, at=at)
 
 
 def fork(
@@ -253,13 +189,55 @@ def fork(
         scenario = load_scenario(scenario, registry=registry)
     episode = whole("episode", episode, 0)
     work = forking.fork(path_of(folder), registry, episode=episode, at=at, answer=answer, scenario=scenario)
-    return _in_new_loop(work)
+    return in_new_loop(work)
 
 
-def replay(folder: PathLike, *, concurrency: int = 8) -> list[playing.Replayed]:
-    """Play a run again from its record alone; each entry says whether its episode was reproduced byte for byte."""
+def replay(
+    folder: PathLike, *, concurrency: int = 8, verification: Verification | None = None
+) -> list[replaying.Replayed]:
+    """Play a run again from its record alone; each entry says whether its episode was reproduced byte for byte.
+
+    Args:
+        verification: a new `worldloom.runs.verification.Verification()`: models, and tools that may be asked again, are
+            asked what is on record; its `found()` tells how often they said the same.
+    """
     registry = Registry.discover(find_project(Path.cwd()))
-    return _in_new_loop(playing.replay(path_of(folder), registry, concurrency=concurrency))
+    work = replaying.replay(path_of(folder), registry, concurrency=concurrency, verification=verification)
+    return in_new_loop(work)
+
+
+def rescore(
+    folder: PathLike,
+    *,
+    judge: str | None = None,
+    judge_base_url: str | None = None,
+    name: str | None = None,
+    against: str = DEFAULT_SCORING,
+    concurrency: int = 8,
+) -> rescoring.Rescored:
+    """Score the ended episodes of a run again, with the present scorers, and compare with an older pass of scoring.
+
+    Nothing but the new pass changes in the run. The same call goes on with a pass that was cut short.
+
+    Args:
+        folder: the run.
+        judge: model string of the judge of what cannot be checked; without one, only checks are made.
+        judge_base_url: root of the server that serves it.
+        name: of the new pass; by default that of the judge's model, or `checks`.
+        against: the pass to compare with.
+        concurrency: episodes at a time.
+
+    Raises:
+        UsageError: something given cannot be used, or the name is that of a pass by another judge or other code.
+        RecordError: the record cannot be read or written.
+    """
+    check_texts({"world": RULES, "judge": judge, "judge_base_url": judge_base_url})
+    project = find_project(Path.cwd())
+    who = rescoring.judge_given(project, judge, judge_base_url)
+    work = rescoring.rescore(
+        path_of(folder), Registry.discover(project), who, name=name, against=against, concurrency=concurrency
+    )
+    return in_new_loop(work)
 
 
 def build_graph(name: str, scenario: Scenario | PathLike, agent: str | Agent = "llm") -> Any:
@@ -287,7 +265,12 @@ def runs_folder(project: Project | None) -> Path:
     return project.runs_dir if project and project.runs_dir else Path("runs")
 
 
-def _in_new_loop(work: Coroutine[Any, Any, T]) -> T:
+def in_new_loop(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` comes to, on an event loop of its own.
+
+    Raises:
+        UsageError: a loop is running already.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,6 +1,6 @@
 """Cast: who plays and on which models, by name, and as what a run's manifest says of it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -15,6 +15,10 @@ from worldloom.core.scenario import Scenario, Seat
 from worldloom.models.spec import EndpointLimits, ModelSpec
 from worldloom.worlds.world import World
 
+SEAT = "agent"
+"""The seat of the one who plays alone, and the name under which `ctx.model` knows its model."""
+OWN = "cast"
+"""In place of an agent's name: those whom a scenario's `cast` names."""
 WORLD = "world"
 """Name under which `ctx.model` knows the model that simulates the world."""
 REPLAY = "replay"
@@ -27,10 +31,10 @@ SHORT_ANSWERS: Mapping[str, Json] = {"max_tokens": 64, "thought_characters": 60}
 
 @dataclass(frozen=True)  # no slots: `identity` is kept, since every episode of a run asks for it
 class CastSpec:
-    """One agent at the seat `agent`.
+    """Who plays: one agent at the seat `agent`, or whoever a scenario itself names for its groups of seats.
 
     Attributes:
-        agent: name of its room.
+        agent: name of its room; `OWN` for the scenarios' own casts.
         argument: what followed the name after a colon.
         options: settings of the agent.
         models: name -> model, as `ctx.model` will know it; empty if it needs none.
@@ -73,14 +77,21 @@ class CastSpec:
             shown["argument"] = ""
         return digest(shown)
 
-    def build(self, scenario: Scenario, registry: Registry) -> Agent:
-        """The agent of one scenario.
+    def build(self, scenario: Scenario, registry: Registry) -> dict[str, Agent]:
+        """The agents of one scenario, by seat or group of seats.
 
         Raises:
             UsageError: there is no such agent, or it cannot play this scenario.
         """
-        factory = called(registry.get("agent", self.agent).load())
-        return cast(Agent, factory(AgentConfig(scenario, self.argument, self.options)))
+        if self.agent != OWN:
+            config = AgentConfig(scenario, self.argument, self.options)
+            return {SEAT: _built(self.agent, config, registry)}
+        agents = {}
+        for group, who in scenario.cast.items():
+            name, _, argument = who.agent.partition(":")
+            config = AgentConfig(scenario, argument, _options(name, argument, registry), who.model or SEAT)
+            agents[group] = _built(name, config, registry)
+        return agents
 
 
 @dataclass(frozen=True)
@@ -133,6 +144,16 @@ class WorldSpec:
         return cast(World[Any], called(room.load_engine(self.engine))(scenario, self.options))
 
 
+def _built(name: str, config: AgentConfig, registry: Registry) -> Agent:
+    return cast(Agent, called(registry.get("agent", name).load())(config))
+
+
+def _options(name: str, argument: str, registry: Registry) -> Mapping[str, Json]:
+    """What an agent's argument stands for."""
+    room = registry.get("agent", name)
+    return cast(Mapping[str, Json], called(room.load("options"))(argument)) if room.options else {}
+
+
 def called(factory: object) -> Callable[..., Any]:
     """A factory that a room names.
 
@@ -181,26 +202,67 @@ def model_of(entry: ModelEntry | None, model: str | None, base_url: str | None) 
 
 
 def cast_of(agent: str, model: ModelSpec, registry: Registry) -> CastSpec:
-    """The contestant that `--agent NAME[:ARGUMENT]` and `--model` name; only `llm` talks to a model.
+    """The contestant that `--agent NAME[:ARGUMENT]` and `--model` name.
 
     Raises:
         UsageError: there is no such agent, or its argument cannot be used.
     """
     name, _, argument = agent.partition(":")
-    if name == "llm":
-        return CastSpec(name, argument, SHORT_ANSWERS if is_small(model) else {}, {"agent": model})
-    room = registry.get("agent", name)
-    options = called(room.load("options"))(argument) if room.options else {}
-    return CastSpec(name, argument, options)
+    if not registry.get("agent", name).asks_model:
+        return CastSpec(name, argument, _options(name, argument, registry))
+    short = SHORT_ANSWERS if name == "llm" and is_small(model) else {}
+    return CastSpec(name, argument, short, {SEAT: model})
 
 
-def seat_of(scenarios: Iterable[Scenario]) -> Seat:
+def contestant_of(
+    scenarios: Sequence[Scenario],
+    agent: str | None,
+    model: str | None,
+    base_url: str | None,
+    entry: ModelEntry | None,
+    registry: Registry,
+) -> CastSpec:
+    """Who plays scenarios: the agent that is named, else the one that their `cast` names, or all those it names.
+
+    Args:
+        model, base_url, entry: of the agents that ask a model, as in `model_of`; a `cast` may name others.
+
+    Raises:
+        UsageError: an agent is named for scenarios that seat their own, they differ in that, or as `cast_of`.
+    """
+    own = [one for one in scenarios if one.body.seats is None]
+    if not own:
+        seat = _seat_of(scenarios) if agent is None else Seat(agent=agent)
+        player = model_of(entry, seat.model if model is None else model, base_url)
+        return cast_of(seat.agent, player, registry)
+    other = next((one for one in scenarios if one.body.seats is not None), None)
+    if other is not None:
+        raise UsageError(
+            f"{own[0].file} names who plays in it, and {other.file} does not\n  allowed: one run for each"
+        )
+    if agent is not None:
+        raise UsageError(
+            f"agent is given, and {own[0].file} names who plays in `cast`; allowed: only a model"
+        )
+    return _own_cast(own, model_of(entry, model, base_url), registry)
+
+
+def _own_cast(scenarios: Iterable[Scenario], model: ModelSpec, registry: Registry) -> CastSpec:
+    models: dict[str, ModelSpec] = {}
+    for who in (who for one in scenarios for who in one.cast.values()):
+        if registry.get("agent", who.agent.partition(":")[0]).asks_model:
+            named = model if who.model in (None, model.model) else ModelSpec(who.model or "", model.base_url)
+            models[who.model or SEAT] = named
+    return CastSpec(OWN, models=models)
+
+
+def _seat_of(scenarios: Iterable[Scenario]) -> Seat:
     """The agent that the `cast` of scenarios names for the seat `agent`; `llm` if none does.
 
     Raises:
         UsageError: they name different ones.
     """
-    seats = {one.cast["agent"]: one for one in scenarios if "agent" in one.cast}
+    seats = {one.cast[SEAT]: one for one in scenarios if SEAT in one.cast}
     if len(seats) > 1:
         named = ", ".join(f"{seat.agent} in {one.file}" for seat, one in seats.items())
         raise UsageError(

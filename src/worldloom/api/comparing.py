@@ -18,6 +18,7 @@ from worldloom.models.spec import ModelSpec
 from worldloom.runs.comparison import FEWEST, Difference, Scored, difference
 from worldloom.runs.repeats import AtK, Variance, at_k, variance
 from worldloom.runs.statistics import Rate
+from worldloom.runs.store import DEFAULT_SCORING
 
 _AT_LIMIT = ("step_limit", "call_limit", "token_limit", "wall_limit", "repeat_limit")
 
@@ -78,19 +79,23 @@ def _shown(one: Difference) -> dict[str, Any]:
     return {**asdict(one), "told": one.told}
 
 
-def compare(a: RunResult | PathLike, b: RunResult | PathLike, *, metric: str | None = None) -> Comparison:
+def compare(
+    a: RunResult | PathLike, b: RunResult | PathLike, *, metric: str | None = None, scoring: str | None = None
+) -> Comparison:
     """Is run B better than run A?
 
     Args:
         a, b: results, or folders of runs.
         metric: what the verdict is about, e.g. `NSS`; without one, the first that both runs score. Name it before you
             look: of many metrics, one will differ by chance.
+        scoring: the pass whose scores are compared, e.g. `checks`; both runs have to hold it. Without one, that of the
+            results, and `default` for folders.
 
     Raises:
         UsageError: the two have nothing that could be compared.
         RecordError: a record cannot be read.
     """
-    one, other = side_of("A", a), side_of("B", b)
+    one, other = side_of("A", a, scoring=scoring), side_of("B", b, scoring=scoring)
     if one.folder.resolve() == other.folder.resolve():
         raise UsageError(f"A and B are the same run, {one.folder}")
     scenarios = [name for name, found in one.digests.items() if other.digests.get(name) == found]
@@ -158,12 +163,15 @@ def _obstacles(one: Side, other: Side) -> Iterator[str]:
         left = sum(row.status != "ended" for row in side.episodes)
         if left:
             yield f"{side.name} is not finished: {left} of its {len(side.episodes)} episodes have not ended"
+        bare = sum(row.status == "ended" and not side.scores.get(row.row) for row in side.episodes)
+        if bare and side.scoring.name != DEFAULT_SCORING:
+            yield f"the scoring {side.scoring.name!r} of {side.name} has no scores of {bare} of its episodes"
     if one.world.identity != other.world.identity:
         yield f"what simulates the worlds differs: {one.simulator} in A, {other.simulator} in B"
-    if one.asks != other.asks and (one.judged or other.judged):
-        same = _name(one.judge) == _name(other.judge)
-        how = " (its parameters, or how it is asked)" if same else ""
-        yield f"the judge differs: {_name(one.judge)} in A, {_name(other.judge)} in B{how}"
+    if one.scoring.asks != other.scoring.asks and (one.judged or other.judged):
+        judges = [_name(side.scoring.judge) for side in (one, other)]
+        how = " (its parameters, or how it is asked)" if judges[0] == judges[1] else ""
+        yield f"the judge differs: {judges[0]} in A, {judges[1]} in B{how}"
     if one.graph != other.graph:
         yield f"what plays the scenarios differs: {_graph(one.graph)} in A, {_graph(other.graph)} in B"
     if one.limits != other.limits:
@@ -190,6 +198,8 @@ def _remarks(one: Side, other: Side, scenarios: Sequence[str], found: Difference
         yield "Both runs have the same contestant."
     if one.limits != other.limits and not any("the limits" in text for text in _obstacles(one, other)):
         yield f"The limits differ ({_limits(one, other)}), but no episode ended at one."
+    if one.scoring.name != DEFAULT_SCORING and one.scoring.code != other.scoring.code:
+        yield f"The code has changed between the two passes {one.scoring.name!r}."
     if not found.by_seed:
         yield "The runs share no seed: the first episodes of a scenario are paired, the second ones, and so on."
     if found.unpaired:
@@ -296,4 +306,4 @@ def repeats_of(result: RunResult | PathLike, *again: RunResult | PathLike) -> di
 
 
 def _maker(side: Side) -> tuple[Any, ...]:
-    return (side.contestant.identity, side.world.identity, side.asks, side.graph, side.digests)
+    return (side.contestant.identity, side.world.identity, side.scoring.asks, side.graph, side.digests)

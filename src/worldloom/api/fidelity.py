@@ -11,8 +11,9 @@ from typing import Any
 
 from worldloom import api
 from worldloom.api.cast import CastSpec, called
-from worldloom.api.planning import GraphSpec, Plan, graph_of
+from worldloom.api.planning import GraphSpec, Plan
 from worldloom.api.result import RunResult
+from worldloom.api.stored import graph_of
 from worldloom.core.arguments import PathLike, whole
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError

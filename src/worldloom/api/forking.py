@@ -4,10 +4,11 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from worldloom.api.planning import ForkSpec, Plan, plan_of, refuse_secrets, text_of
+from worldloom.api.planning import ForkSpec, Plan, refuse_secrets, text_of
 from worldloom.api.playing import Watch, new_folder, resume
 from worldloom.api.provenance import made_with
 from worldloom.api.result import RunResult
+from worldloom.api.stored import plan_of
 from worldloom.core.canonical import Json, digest
 from worldloom.core.errors import Divergence, UsageError, offer
 from worldloom.core.key import read_key, show_key
@@ -64,7 +65,7 @@ async def fork(
             **child.manifest(),
             "model_ids": parent.manifest("model_ids", dict),
             "judge_form": parent.manifest("judge_form", str),
-            "made_with": made_with(),
+            "made_with": made_with(registry),
         }
         texts = [text_of(one) for one in child.scenarios]
         store = RunStore.create(

@@ -15,9 +15,11 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from worldloom.api.labels import Rubric, read_labels
-from worldloom.api.planning import JUDGE, Builder, form_of, judge_of, plan_of
+from worldloom.api.planning import JUDGE, Builder, form_of
 from worldloom.api.playing import opened_models
 from worldloom.api.result import RunResult
+from worldloom.api.scorings import scoring_of
+from worldloom.api.stored import plan_of
 from worldloom.core.arguments import whole
 from worldloom.core.canonical import digest
 from worldloom.core.errors import RecordError, UsageError, WorldloomError
@@ -333,13 +335,14 @@ class Judged:
 
 
 def judged(result: RunResult) -> Judged | None:
-    """What the judge of a run has said, and how far it is to be trusted; None if the run has no judge.
+    """What a judge has said in a pass over a run, and how far it is to be trusted; None if there was no judge.
 
     Raises:
         RecordError: the record cannot be read.
     """
     with RunStore(result.folder) as store:
-        judge = judge_of(store)
+        scoring = scoring_of(store, result.scoring)
+        judge = scoring.judge
         if judge is None:
             return None
         outcomes = dict.fromkeys(OUTCOMES, 0)
@@ -354,7 +357,7 @@ def judged(result: RunResult) -> Judged | None:
                         verdicts.append(Verdict(row.scenario, outcome))
         found = Judged(judge.model, outcomes, passed(verdicts))
         try:
-            file = calibration_file(result.folder.parent, judge, store.manifest("judge_form", str))
+            file = calibration_file(result.folder.parent, judge, scoring.form)
             calibration = load_calibration(file)
         except WorldloomError as problem:  # a report of what was judged must not fail by what is beside it
             return replace(found, problem=str(problem))

@@ -7,20 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
-from worldloom.api.cast import REPLAY, CastSpec, WorldSpec, called, model_from_json, model_to_json, references
+from worldloom.api.cast import REPLAY, CastSpec, WorldSpec, called, model_to_json, references
 from worldloom.core.canonical import Json, digest
 from worldloom.core.content import Blob
 from worldloom.core.errors import DocumentError, Problem, UsageError
 from worldloom.core.registry import Registry
-from worldloom.core.scenario import Scenario, parse_scenario
+from worldloom.core.scenario import Scenario
 from worldloom.core.secrets import secrets_of
+from worldloom.core.study import StudySpec
 from worldloom.graphs.config import GraphConfig
 from worldloom.models.spec import ModelSpec
+from worldloom.runs.cost import Prices
 from worldloom.runs.executor import Planned
 from worldloom.runs.limits import Limits
 from worldloom.runs.program import EpisodeProgram
 from worldloom.runs.scorer import Chosen, Scorer
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.runs.store import EpisodeRow
 
 JUDGE = "judge"
 """Name under which `ctx.model` knows the judge."""
@@ -85,6 +87,8 @@ class Plan:
         graph: what plays in place of the scenarios' own graph; None for that.
         also: scenario id -> who plays it once beside contestant and references.
         fork: the one episode that is played, with the past of another; None for all.
+        prices: of `models`, as they were when the run was planned.
+        study: whose variants the scenarios are; None for other runs.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -98,6 +102,8 @@ class Plan:
     graph: GraphSpec | None = None
     also: Mapping[str, CastSpec] = field(default_factory=dict)
     fork: ForkSpec | None = None
+    prices: Prices = Prices()
+    study: StudySpec | None = None
 
     @property
     def models(self) -> dict[str, ModelSpec]:
@@ -122,6 +128,8 @@ class Plan:
             "graph": None if self.graph is None else self.graph.to_json(),
             "also": {scenario: who.to_json() for scenario, who in self.also.items()},
             "fork": None if self.fork is None else asdict(self.fork),
+            "prices": self.prices.to_json(),
+            **({} if self.study is None else {"study": self.study.to_json()}),
         }
 
     def entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
@@ -187,53 +195,6 @@ def refuse_secrets(scenarios: Sequence[Scenario]) -> None:
         raise DocumentError(problems)
 
 
-def plan_of(store: RunStore, registry: Registry) -> Plan:
-    """The plan of a stored run, from its manifest and its own copy of the scenarios.
-
-    Raises:
-        RecordError: the manifest is damaged.
-        UsageError: a scenario reads differently now: the code that reads it has changed.
-    """
-    stored = store.read_manifest("scenarios", lambda entries: [_Stored(**one) for one in entries])
-    return Plan(
-        tuple(_scenario(store, one, registry) for one in stored),
-        contestant_of(store),
-        store.manifest("epochs", int),
-        store.manifest("seed", int),
-        limits_of(store),
-        store.manifest("title", str),
-        store.read_manifest("world", WorldSpec.from_json),
-        judge_of(store),
-        graph_of(store),
-        store.read_manifest("also", _casts),
-        store.read_manifest("fork", lambda fork: None if fork is None else ForkSpec(**fork)),
-    )
-
-
-def contestant_of(store: RunStore) -> CastSpec:
-    """Who is evaluated in a stored run."""
-    return store.read_manifest("contestant", CastSpec.from_json)
-
-
-def limits_of(store: RunStore) -> Limits:
-    """The limits of a stored run."""
-    return store.read_manifest("limits", lambda limits: Limits(**limits))
-
-
-def judge_of(store: RunStore) -> ModelSpec | None:
-    """The judge of a stored run."""
-    return store.read_manifest("judge", lambda judge: None if judge is None else model_from_json(judge))
-
-
-def graph_of(store: RunStore) -> GraphSpec | None:
-    """What played in a stored run in place of the scenarios' own graphs."""
-    return store.read_manifest("graph", lambda graph: None if graph is None else GraphSpec(**graph))
-
-
-def _casts(also: Mapping[str, Any]) -> dict[str, CastSpec]:
-    return {scenario: CastSpec.from_json(who) for scenario, who in also.items()}
-
-
 def form_of(plan: Plan, registry: Registry) -> str:
     """Digest of the texts with which the graphs of a plan ask a judge."""
     named = {(scenario.kind, scenario.graph) for scenario in plan.scenarios}
@@ -241,26 +202,6 @@ def form_of(plan: Plan, registry: Registry) -> str:
     rooms = {room.name: room for room in found}
     asking = {name: getattr(room.load("scorer"), "judge_form", None) for name, room in rooms.items()}
     return digest({name: form() for name, form in asking.items() if form is not None})
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A scenario as a manifest names it."""
-
-    id: str
-    digest: str
-    file: str
-    text: Mapping[str, Any]
-
-
-def _scenario(store: RunStore, stored: _Stored, registry: Registry) -> Scenario:
-    scenario = parse_scenario(store.blob(stored.text["sha256"]), stored.file, registry)
-    if scenario.digest != stored.digest:
-        raise UsageError(
-            f"{store.folder}: the stored scenario {stored.id!r} now has digest {scenario.digest[:16]}…, "
-            f"the run was made with {stored.digest[:16]}…"
-        )
-    return scenario
 
 
 _IDENTITY = ("id", "scenario", "category", "cast_name", "seed", "epoch")
@@ -293,7 +234,8 @@ class Builder:
             # A floor and a ceiling that the run's limits cut short would be neither; in another graph they are neither.
             whole = who.reference and self._plan.graph is None
             limits = Limits() if whole else limits_for(scenario, self._plan.limits)
-            yield Planned(row, program, scorer, limits, judge_identity(self._plan.judge))
+            judge, prices = judge_identity(self._plan.judge), self._plan.prices
+            yield Planned(row, program, scorer, limits, judge, prices)
 
     def _build(self, scenario: Scenario, who: CastSpec) -> tuple[EpisodeProgram, Scorer]:
         place = (scenario.digest, who.identity)
@@ -316,9 +258,7 @@ def config_of(
     Raises:
         UsageError: the world or the agent cannot be built from this scenario.
     """
-    return GraphConfig(
-        scenario, world.build(scenario, registry), {"agent": who.build(scenario, registry)}, judge
-    )
+    return GraphConfig(scenario, world.build(scenario, registry), who.build(scenario, registry), judge)
 
 
 def build_program(
@@ -367,6 +307,7 @@ def limits_for(scenario: Scenario, run: Limits) -> Limits:
         tokens=_stricter(run.tokens, own.tokens),
         wall_s=_stricter(run.wall_s, own.wall_s),
         repeats=run.repeats,
+        cost=run.cost,
     )
 
 

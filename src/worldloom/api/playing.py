@@ -1,4 +1,4 @@
-"""Playing: a plan becomes a record. Starting, resuming and replaying a run, on one event loop."""
+"""Playing: a plan becomes a record. Starting and resuming a run, on one event loop."""
 
 import asyncio
 import contextlib
@@ -6,25 +6,26 @@ import secrets
 import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.planning import Builder, Plan, form_of, plan_of, text_of
-from worldloom.api.provenance import made_with
+from worldloom.api.planning import Builder, Plan, form_of, text_of
+from worldloom.api.pricing import meter_of
+from worldloom.api.provenance import current_making, made_with
 from worldloom.api.result import RunResult
+from worldloom.api.stored import plan_of
 from worldloom.core.arguments import whole
-from worldloom.core.errors import Divergence, RecordError, UsageError
+from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.models.gates import Gates
 from worldloom.models.model import Model
-from worldloom.models.silent import SilentModel
 from worldloom.models.spec import ModelSpec
-from worldloom.runs.executor import Executor, Planned, replay_episode
-from worldloom.runs.ledger import unchanged
+from worldloom.runs.ending import WAITING
+from worldloom.runs.executor import Executor, Planned
+from worldloom.runs.limits import RunLimits
+from worldloom.runs.questions import unheard
 from worldloom.runs.redact import redactor
-from worldloom.runs.store import EpisodeRow, RunStore, Score, put_value
-from worldloom.runs.writer import Writer
+from worldloom.runs.store import EpisodeRow, RunStore, put_value
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 Watch = Callable[[Executor, Sequence[EpisodeRow]], Awaitable[None]]
@@ -32,12 +33,22 @@ Watch = Callable[[Executor, Sequence[EpisodeRow]], Awaitable[None]]
 
 
 async def start(
-    plan: Plan, registry: Registry, *, runs_dir: Path, concurrency: int = 8, watch: Watch | None = None
+    plan: Plan,
+    registry: Registry,
+    *,
+    runs_dir: Path,
+    concurrency: int = 8,
+    run_limits: RunLimits | None = None,
+    watch: Watch | None = None,
 ) -> RunResult:
     """Play a plan as a new run in a new folder below `runs_dir`.
 
+    Args:
+        run_limits: what this call may use in all.
+
     Raises:
-        UsageError: a scenario cannot be played, or a model does not answer; nothing has been written then.
+        UsageError: a scenario cannot be played, a model does not answer, or has no price that a limit on cost needs;
+            nothing has been written then.
         RecordError: the record cannot be written.
     """
     concurrency = whole("concurrency", concurrency, 1)
@@ -45,6 +56,7 @@ async def start(
     if not rows:
         raise UsageError("there is nothing to run: no scenario was given")
     # All that can be wrong is found before the first episode begins.
+    meter = meter_of(plan, run_limits)
     planned = list(Builder(plan, registry).planned(rows))
     async with opened_models(plan.models) as models:
         ids = {name: model.id for name, model in models.items()}
@@ -52,126 +64,72 @@ async def start(
             **plan.manifest(),
             "model_ids": ids,
             "judge_form": form_of(plan, registry),
-            "made_with": made_with(),
+            "made_with": made_with(registry),
         }
         store = RunStore.create(
             new_folder(runs_dir), manifest, rows, [text_of(one) for one in plan.scenarios]
         )
         with store:
             with store.writing() as writer:
-                await _play(store, writer, planned, models, concurrency, watch)
+                executor = Executor(store, writer, models, concurrency, redactor(), meter=meter)
+                await _play(executor, planned, watch)
             return RunResult.of(store)
 
 
 async def resume(
-    folder: Path, registry: Registry, *, concurrency: int = 8, watch: Watch | None = None
+    folder: Path,
+    registry: Registry,
+    *,
+    concurrency: int = 8,
+    accept_changes: bool = False,
+    retry_failed: bool = False,
+    run_limits: RunLimits | None = None,
+    watch: Watch | None = None,
 ) -> RunResult:
-    """Play what a stored run has left: episodes not begun, cut short by a crash, or cancelled.
+    """Play what a stored run has left: episodes not begun, cut short by a crash, stopped, or answered meanwhile.
+
+    Args:
+        accept_changes: go on although code, versions or models are not those of the run. That is recorded, and what was
+            begun with others begins anew.
+        retry_failed: go on as well with episodes that ended by a fault of the infrastructure, from what failed on.
+        run_limits: what this call may use in all, whatever earlier ones used.
 
     Raises:
-        UsageError: there is no such run, or it was planned with other digests than now.
+        UsageError: there is no such run, it was planned with other digests than now, or was made with something else.
         RecordError: the record cannot be written, or an episode diverges from it.
     """
     concurrency = whole("concurrency", concurrency, 1)
     with RunStore(folder) as store:
         plan = plan_of(store, registry)
+        meter = meter_of(plan, run_limits)
         with store.writing() as writer:  # first: what is left to play must not be played by another meanwhile
-            left = [row for row in store.episodes() if row.status != "ended"]
-            if left or store.value("status") != "completed":
-                planned = list(Builder(plan, registry).planned(left))
-                async with opened_models(plan.models if left else {}) as models:
-                    for name, model in models.items():
-                        recorded = store.manifest("model_ids", dict).get(name)
-                        if model.id != recorded:
-                            raise UsageError(
-                                f"{folder} was made with model {recorded}; this one is {model.id}"
-                            )
-                    await _play(store, writer, planned, models, concurrency, watch)
+            unfinished, asleep = left(store, retry_failed=retry_failed)
+            if unfinished or store.value("status") not in ("completed", WAITING):
+                planned = list(Builder(plan, registry).planned(unfinished))
+                async with opened_models(plan.models if unfinished else {}) as models:
+                    making = (
+                        current_making(store, writer, registry, models, accept_changes) if unfinished else 0
+                    )
+                    executor = Executor(
+                        store, writer, models, concurrency, redactor(), making=making, meter=meter
+                    )
+                    await _play(executor, planned, watch, asleep)
         return RunResult.of(store)
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What a replay found of one episode.
-
-    Attributes:
-        problem: None if it was reproduced byte for byte, and its end, counts and scores are as recorded.
-    """
-
-    episode: EpisodeRow
-    problem: str | None
+def left(store: RunStore, *, retry_failed: bool = False) -> tuple[list[EpisodeRow], int]:
+    """The episodes with which a resume goes on, and how many wait for a person who has not answered."""
+    rows = store.episodes()
+    unfinished = [
+        row for row in rows if row.status != "ended" or (retry_failed and row.fault == "infrastructure")
+    ]
+    asleep = {row.row for row in unfinished if row.status == WAITING and not unheard(store, row)}
+    return [row for row in unfinished if row.row not in asleep], len(asleep)
 
 
-async def replay(
-    folder: Path,
-    registry: Registry,
-    *,
-    concurrency: int = 8,
-    seen: Callable[[Replayed], None] = lambda one: None,
-) -> list[Replayed]:
-    """Play every ended episode again from its record, asking the outside nothing.
-
-    Returns:
-        One entry per ended episode, in the order of the plan.
-
-    Raises:
-        UsageError: there is no such run, or it was planned with other digests than now.
-        RecordError: its plan cannot be read.
-    """
-    concurrency = whole("concurrency", concurrency, 1)
-    found: dict[int, Replayed] = {}
-    with RunStore(folder) as store:
-        plan = plan_of(store, registry)
-        everything, scores = store.episodes(), store.scores()
-        expected = sum(1 for _ in plan.entries())
-        if len(everything) != expected:
-            raise RecordError(
-                f"{folder} was planned with {expected} episodes; its record holds {len(everything)}"
-            )
-        rows = [row for row in everything if row.status in ("ended", "cancelled")]
-        waiting = iter(list(Builder(plan, registry).planned(rows)))
-        models = {name: SilentModel(model_id) for name, model_id in store.manifest("model_ids", dict).items()}
-
-        async def work() -> None:
-            for one in waiting:
-                try:
-                    problem = await _replayed(store, one, scores.get(one.row.row, ()), models)
-                except RecordError as difference:
-                    problem = str(difference)
-                found[one.row.row] = Replayed(one.row, problem)
-                seen(found[one.row.row])
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(concurrency, len(rows))):
-                group.create_task(work())
-    return [found[row.row] for row in rows]
-
-
-async def _replayed(
-    store: RunStore, planned: Planned, scores: Sequence[Score], models: Mapping[str, Model]
-) -> str | None:
-    """What a replay finds of one episode; as `replay_episode`."""
-    try:
-        return await replay_episode(store, planned, scores, models)
-    except Divergence as difference:
-        # What was masked stands masked in the record, whatever the environment holds now; only a room that holds a
-        # secret itself has it masked again.
-        mend = redactor()
-        if mend is not unchanged:
-            with contextlib.suppress(Divergence):
-                return await replay_episode(store, planned, scores, models, mend)
-        raise difference
-
-
-async def _play(
-    store: RunStore,
-    writer: Writer,
-    planned: Sequence[Planned],
-    models: Mapping[str, Model],
-    concurrency: int,
-    watch: Watch | None,
-) -> None:
-    executor = Executor(store, writer, models, concurrency, redactor())
+async def _play(executor: Executor, planned: Sequence[Planned], watch: Watch | None, asleep: int = 0) -> None:
+    """Play episodes and say in the record what became of the run; `asleep` others wait for a person."""
+    writer = executor.writer
     put_value(writer, "status", "running")
     try:
         async with _watching(watch, executor, [one.row for one in planned]):
@@ -181,7 +139,8 @@ async def _play(
         with contextlib.suppress(RecordError):  # if it is that nothing can be written, it is raised already
             put_value(writer, "status", "failed")
         raise
-    put_value(writer, "status", executor.stop_reason or "completed")
+    stopped = executor.stop_reason if executor.unfinished else None  # else it came after the last episode
+    put_value(writer, "status", stopped or (WAITING if executor.waiting + asleep else "completed"))
 
 
 @contextlib.asynccontextmanager

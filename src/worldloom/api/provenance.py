@@ -6,28 +6,36 @@ None of it is part of a fingerprint: the same record replays in another version 
 import hashlib
 import platform
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from worldloom.core.errors import UsageError
+from worldloom.core.registry import Registry
+from worldloom.models.model import Model
+from worldloom.runs.store import RunStore, put_value
+from worldloom.runs.writer import Writer
 
 _PACKAGES = ("worldloom", "langgraph", "numpy", "pydantic")
 _CODE = (".py", ".md", ".yaml", ".sql")
 _DATA = "library"
 
 
-def made_with() -> dict[str, str]:
-    """What makes a run what it is beside its plan: versions, the code with its prompts, Python, the machine."""
+def made_with(registry: Registry) -> dict[str, str]:
+    """What makes a run what it is beside its plan: versions, code with its prompts, Python, the machine."""
     return {
         **{name: version(name) for name in _PACKAGES},
-        "code and prompts": _code(),
+        "code and prompts": _digest(files("worldloom")),
+        **{f"{room.role} {room.name}": _digest(Path(room.place).parent) for room in registry.foreign()},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
 
 
-def changes(then: Mapping[str, str]) -> list[str]:
+def changes(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """What differs from what a run was made with, each as `name: then → now`."""
-    now = made_with()
     names = dict.fromkeys([*now, *then])
     return [
         f"{name}: {then.get(name, 'not recorded')} → {now.get(name, 'gone')}"
@@ -36,10 +44,57 @@ def changes(then: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _code() -> str:
-    """Digest over the files of the package that decide how an episode is played, scenarios left out."""
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What episodes were played with: as the manifest says, or as a resume that accepted changes found it.
+
+    Attributes:
+        made_with: see `made_with`.
+        model_ids: name -> id of the model that answered.
+    """
+
+    made_with: Mapping[str, str]
+    model_ids: Mapping[str, str]
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """All of it in one, for a comparison."""
+        return {**self.made_with, **{f"model of {name}": of for name, of in self.model_ids.items()}}
+
+
+def makings(store: RunStore) -> list[Making]:
+    """What the episodes of a run were played with, by `EpisodeRow.making`."""
+    first = Making(store.manifest("made_with", dict), store.manifest("model_ids", dict))
+    return [first, *(Making(**one) for one in store.value("resumed") or ())]
+
+
+def current_making(
+    store: RunStore, writer: Writer, registry: Registry, models: Mapping[str, Model], accept: bool
+) -> int:
+    """The number of what a run is resumed with now; a new one is recorded if it differs from the last.
+
+    Raises:
+        UsageError: it differs, and that is not accepted.
+    """
+    known = makings(store)
+    now = Making(made_with(registry), {name: model.id for name, model in models.items()})
+    differs = changes(known[-1].parts, now.parts)
+    if not differs:
+        return len(known) - 1
+    if not accept:
+        listed = "\n".join(f"  {one}" for one in differs)
+        raise UsageError(
+            f"{store.folder} was made with something else than there is now:\n{listed}\n"
+            "  allowed: go back to that, or --accept-changes: this is recorded, and what was begun begins anew"
+        )
+    put_value(writer, "resumed", [asdict(one) for one in [*known[1:], now]])
+    return len(known)
+
+
+def _digest(folder: Traversable) -> str:
+    """Digest over the files of a folder that decide how an episode is played, the library's scenarios left out."""
     whole = hashlib.sha256()
-    for path, data in _sources(files("worldloom"), ""):
+    for path, data in _sources(folder, ""):
         for part in (path.encode(), data):
             whole.update(len(part).to_bytes(4, "big"))
             whole.update(part)

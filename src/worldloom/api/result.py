@@ -6,10 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from worldloom.api.attribution import Attribution, attribution_of, calls_of, is_sound
 from worldloom.api.cast import WORLD, WorldSpec
+from worldloom.api.stored import prices_of
 from worldloom.core.canonical import Json, digest
+from worldloom.runs.cost import Cost, Prices, cost_of
 from worldloom.runs.statistics import Estimate, estimate
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,7 @@ class Line:
 
     Attributes:
         metrics: name -> estimate over the episodes whose end was not someone else's fault.
+        unit: what they are means over: scenarios, or the seeds of a run that has one scenario only.
         steps, tokens: means over episodes that have ended; tokens are those of prompt and answer together, without
             those of a model that simulates the world.
         failed: episodes that ended by a fault that is not the agent's; they are left out of the metrics.
@@ -32,6 +36,7 @@ class Line:
     metrics: Mapping[str, Estimate]
     steps: float | None
     tokens: float | None
+    unit: str = "scenario"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +46,13 @@ class Simulator:
     Attributes:
         calls, tokens: means over all episodes that have ended, floors and ceilings included; tokens are those of
             prompt and answer together. None if none has ended.
-        sent_back: replies that were refused, at least: calls beyond one for each step, in the episodes that ended by
-            no fault but the agent's. Steps in which it was not asked hide some.
+        unusable: replies that could not be used, in all these episodes.
     """
 
     model: str
     calls: float | None
     tokens: float | None
-    sent_back: int
+    unusable: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,12 @@ class RunResult:
 
     Attributes:
         folder: where its record is.
-        status: `completed`, `cancelled`, `failed`, `running` or `planned`.
+        status: `completed`, `cancelled`, `run_limit`, `waiting`, `failed`, `running` or `planned`.
         episodes: the projection of every episode.
         scores: episode row -> scores.
         world_model: the model that simulates the worlds; None without one, and where no agent plays in them.
+        scoring: the pass that the scores are of.
+        prices: what its models cost when it was planned.
     """
 
     folder: Path
@@ -69,15 +75,26 @@ class RunResult:
     episodes: Sequence[EpisodeRow]
     scores: Mapping[int, Sequence[Score]]
     world_model: str | None = None
+    scoring: str = DEFAULT_SCORING
+    prices: Prices = Prices()
 
     @staticmethod
-    def of(store: RunStore) -> "RunResult":
-        """Read a run from its store."""
+    def of(store: RunStore, scoring: str = DEFAULT_SCORING) -> "RunResult":
+        """Read a run from its store, with the scores of one pass of scoring."""
         title, status = store.manifest("title", str), str(store.value("status"))
         models = store.read_manifest("world", WorldSpec.from_json).models
         plays = WORLD in models and store.manifest("graph", object) is None
         name = models[WORLD].model if plays else None
-        return RunResult(store.folder, title, status, store.episodes(), store.scores(), name)
+        return RunResult(
+            store.folder,
+            title,
+            status,
+            store.episodes(),
+            store.scores(scoring),
+            name,
+            scoring,
+            prices_of(store),
+        )
 
     def lines(self, *, by_category: bool = True) -> list[Line]:
         """The table: casts in the order of the plan, the contestant last; categories below each cast."""
@@ -96,7 +113,7 @@ class RunResult:
 
     def _line(self, cast_name: str, category: str | None, rows: Sequence[EpisodeRow]) -> Line:
         ended = [row for row in rows if row.status == "ended"]
-        sound = [row for row in ended if _is_sound(row)]
+        sound = [row for row in ended if is_sound(row)]
         names = dict.fromkeys(
             score.name for row in rows for score in self.scores.get(row.row, ()) if score.unit != "criterion"
         )
@@ -115,15 +132,32 @@ class RunResult:
             metrics,
             sum(row.steps for row in ended) / count if count else None,
             sum(_own_tokens(row) for row in ended) / count if count else None,
+            self._unit,
         )
 
+    @property
+    def _unit(self) -> str:
+        return "seed" if len({row.scenario for row in self.episodes}) == 1 else "scenario"
+
     def _values(self, name: str, rows: Sequence[EpisodeRow]) -> list[tuple[str, float | None]]:
-        found = []
+        found, by_scenario = [], self._unit == "scenario"
         for row in rows:
             metrics = [score for score in self.scores.get(row.row, ()) if score.unit != "criterion"]
             value = next((score.value for score in metrics if score.name == name), None)
-            found.append((row.scenario, value))
+            found.append((row.scenario if by_scenario else str(row.row), value))
         return found
+
+    def attributions(self) -> list[Attribution]:
+        """How episodes ended and by whose fault: one for each cast, the contestant last."""
+        by_cast: dict[str, list[EpisodeRow]] = {}
+        for row in self.episodes:
+            by_cast.setdefault(row.cast_name, []).append(row)
+        return [attribution_of(rows, self.scores) for rows in by_cast.values()]
+
+    @property
+    def cost(self) -> Cost:
+        """What the models cost, with the default scoring pass; episodes that have not come to a stop are not in it."""
+        return cost_of(self.episodes, self.prices)
 
     @property
     def simulator(self) -> Simulator | None:
@@ -131,13 +165,12 @@ class RunResult:
         if self.world_model is None:
             return None
         ended = [row for row in self.episodes if row.status == "ended"]
-        spent, count = [_world_calls_and_tokens(row) for row in ended], len(ended)
-        beyond = [calls - row.steps for row, (calls, _) in zip(ended, spent, strict=True) if _is_sound(row)]
+        spent, count = [calls_of(row).get(WORLD, (0, 0, 0)) for row in ended], len(ended)
         return Simulator(
             self.world_model,
-            sum(calls for calls, _ in spent) / count if count else None,
-            sum(tokens for _, tokens in spent) / count if count else None,
-            sum(max(0, more) for more in beyond),
+            sum(calls for calls, _, _ in spent) / count if count else None,
+            sum(tokens for _, tokens, _ in spent) / count if count else None,
+            sum(unusable for _, _, unusable in spent),
         )
 
     @property
@@ -166,9 +199,15 @@ class RunResult:
             "status": self.status,
             "fingerprint": self.fingerprint,
             "simulator": None if self.simulator is None else asdict(self.simulator),
+            "cost": self.cost.to_json(),
             "table": [asdict(line) for line in self.lines()],
+            "attribution": [one.to_json() for one in self.attributions()],
             "episodes": [
-                {**asdict(row), "scores": [asdict(score) for score in self.scores.get(row.row, ())]}
+                {
+                    **asdict(row),
+                    "cost": cost_of([row], self.prices).value,
+                    "scores": [asdict(score) for score in self.scores.get(row.row, ())],
+                }
                 for row in self.episodes
             ],
         }
@@ -177,15 +216,5 @@ class RunResult:
         return json.dumps(self.to_json()["table"], indent=2)
 
 
-def _is_sound(row: EpisodeRow) -> bool:
-    """Whether an episode that has ended did so by no fault but the agent's."""
-    return row.fault in ("none", "agent")
-
-
-def _world_calls_and_tokens(row: EpisodeRow) -> tuple[int, int]:
-    calls, prompt, completion = json.loads(row.models).get(WORLD, (0, 0, 0))
-    return int(calls), int(prompt) + int(completion)
-
-
 def _own_tokens(row: EpisodeRow) -> int:
-    return row.prompt_tokens + row.completion_tokens - _world_calls_and_tokens(row)[1]
+    return row.prompt_tokens + row.completion_tokens - calls_of(row).get(WORLD, (0, 0, 0))[1]

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.api.cast import CastSpec, WorldSpec
-from worldloom.api.planning import GraphSpec, contestant_of, graph_of, judge_of, limits_of
+from worldloom.api.planning import GraphSpec
 from worldloom.api.result import RunResult
+from worldloom.api.scorings import Scoring, scoring_of
+from worldloom.api.stored import contestant_of, graph_of, limits_of
 from worldloom.core.arguments import PathLike, path_of
 from worldloom.core.errors import UsageError
-from worldloom.models.spec import ModelSpec
 from worldloom.runs.agreement import outcome_of
 from worldloom.runs.comparison import Scored
 from worldloom.runs.limits import Limits
 from worldloom.runs.statistics import Rate, rate
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Side:
 
     Attributes:
         name: `A` or `B`.
-        judge_form: digest of the texts with which a judge is asked.
+        scoring: the pass that the scores are of, and who judged in it.
         digests: scenario -> digest.
         episodes: of the contestant; floors and ceilings are no part of a comparison.
     """
@@ -35,8 +36,7 @@ class Side:
     status: str
     contestant: CastSpec
     world: WorldSpec
-    judge: ModelSpec | None
-    judge_form: str
+    scoring: Scoring
     graph: GraphSpec | None
     limits: Limits
     epochs: int
@@ -59,11 +59,6 @@ class Side:
     def judged(self) -> bool:
         """Whether a judge was asked about anything."""
         return any(outcome_of(score) for row in self.episodes for score in self.scores.get(row.row, ()))
-
-    @property
-    def asks(self) -> tuple[str, Mapping[str, Any], str] | None:
-        """What makes the judge judge as it does; None if there is none."""
-        return None if self.judge is None else (self.judge.model, self.judge.parameters, self.judge_form)
 
     @property
     def simulator(self) -> str:
@@ -114,6 +109,7 @@ class Side:
             "title": self.title,
             "status": self.status,
             "contestant": self.contestant.name,
+            "scoring": self.scoring.name,
             "world": self.simulator,
             "scenarios": len(self.digests),
             "epochs": self.epochs,
@@ -122,38 +118,41 @@ class Side:
         }
 
 
-def side_of(name: str, run: RunResult | PathLike) -> Side:
+def side_of(name: str, run: RunResult | PathLike, *, scoring: str | None = None, forks: bool = False) -> Side:
     """A run as a side of a comparison.
 
+    Args:
+        scoring: the pass whose scores are taken; None for that of a result, and `default` for a folder.
+        forks: whether a fork will do: it is one episode with the past of another.
+
     Raises:
-        UsageError: there is no such run, or it is a fork.
+        UsageError: there is no such run or pass, or it is a fork.
         RecordError: its record cannot be read.
     """
-    if not isinstance(run, RunResult):
-        with RunStore(path_of(run)) as store:
-            run = RunResult.of(store)
-    with RunStore(run.folder) as store:
-        digests = store.read_manifest("scenarios", lambda found: {one["id"]: one["digest"] for one in found})
-        if store.manifest("fork", object) is not None:
+    given, folder = (run, run.folder) if isinstance(run, RunResult) else (None, path_of(run))
+    with RunStore(folder) as store:
+        one = scoring_of(store, scoring or (given.scoring if given else DEFAULT_SCORING))
+        found = given if given and given.scoring == one.name else RunResult.of(store, one.name)
+        digests = store.read_manifest("scenarios", lambda all: {each["id"]: each["digest"] for each in all})
+        if not forks and store.manifest("fork", object) is not None:
             raise UsageError(
-                f"{run.folder} is a fork: one episode with the past of another cannot be compared"
+                f"{found.folder} is a fork: one episode with the past of another cannot be compared"
             )
         epochs = store.manifest("epochs", int)
         # The plan has the contestant's episodes last; a name would not tell it from a floor that is called the same.
         count = epochs * len(digests)
         return Side(
             name,
-            run.folder,
-            run.title,
-            run.status,
+            found.folder,
+            found.title,
+            found.status,
             contestant_of(store),
             store.read_manifest("world", WorldSpec.from_json),
-            judge_of(store),
-            store.manifest("judge_form", str),
+            one,
             graph_of(store),
             limits_of(store),
             epochs,
             digests,
-            run.episodes[-count:] if count else (),
-            run.scores,
+            found.episodes[-count:] if count else (),
+            found.scores,
         )

@@ -9,10 +9,12 @@ from typer.core import TyperCommand
 import worldloom
 from worldloom.cli.boundary import CommandLine
 from worldloom.cli.comparing import compare
+from worldloom.cli.draw import draw
+from worldloom.cli.going_on import answer, fork, replay, resume
 from worldloom.cli.hosting import PassingCommand, plan, serve
+from worldloom.cli.looking import export_run, list_runs, show_run
 from worldloom.cli.options import (
     Agent,
-    Answer,
     AsJson,
     BaseUrl,
     Concurrency,
@@ -20,13 +22,17 @@ from worldloom.cli.options import (
     Judge,
     JudgeBaseUrl,
     Labels,
+    Limit,
     Model,
+    RunLimit,
     RunName,
     RunsDir,
     World,
     WorldBaseUrl,
     WorldModel,
 )
+from worldloom.cli.rescoring import rescore
+from worldloom.cli.sweeping import sweep
 from worldloom.cli.terminal import visible
 from worldloom.core.errors import WorldloomError
 
@@ -55,7 +61,7 @@ app.add_typer(judges, name="judge")
 
 
 class RunCommand(TyperCommand):
-    """Adds to the help of `run` which agents and suites there are; only then are their cards read."""
+    """Adds to the help of `run` and `sweep` which agents and suites there are; only then are their cards read."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super().format_help(ctx, formatter)
@@ -134,6 +140,8 @@ def run(
             show_default=False,
         ),
     ] = None,
+    limit: Limit = None,
+    run_limit: RunLimit = None,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> int:
@@ -149,7 +157,10 @@ def run(
         suite, agent, model, base_url, world, world_model, world_base_url, judge, judge_base_url, epochs, seed,
         max_steps,
     )  # fmt: skip
-    return running.run(paths or (), wanted, concurrency=concurrency, place=runs_dir, as_json=as_json)
+    return running.run(
+        paths or (), wanted, concurrency=concurrency, limits=limit or (), run_limits=run_limit or (),
+        place=runs_dir, as_json=as_json,
+    )  # fmt: skip
 
 
 @app.command(short_help="How faithfully does a model simulate?")
@@ -195,111 +206,10 @@ def fidelity(
     )  # fmt: skip
 
 
-@app.command(short_help="Play what a run has left.")
-def resume(
-    run: RunName, concurrency: Concurrency = 8, runs_dir: RunsDir = None, as_json: AsJson = False
-) -> int:
-    """Play what a run has left after Ctrl-C or a crash; episodes that have ended are kept."""
-    from worldloom.cli import running  # noqa: PLC0415 (brings numpy)
-
-    return running.resume(run, concurrency=concurrency, place=runs_dir, as_json=as_json)
-
-
-@app.command(short_help="Play an episode again from one of its events.")
-def fork(
-    run: RunName,
-    episode: Annotated[int, typer.Option(metavar="N", help="The episode, by its number.")],
-    at: Annotated[
-        str, typer.Option(metavar="KEY", help="Key of an event, as `runs show RUN --episode N` prints it.")
-    ],
-    answer: Answer = None,
-    scenario: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The scenario with other rules, state or texts.", show_default=False
-        ),
-    ] = None,
-    runs_dir: RunsDir = None,
-    as_json: AsJson = False,
-) -> int:
-    """Play an episode again from one of its events: its record up to there, then live, as a run of its own.
-
-    Without --answer, what was asked at KEY is asked anew. What was recorded before KEY must still follow from a changed
-    scenario; if it does not, the first key that differs is named.
-    """
-    from worldloom.cli import forking  # noqa: PLC0415 (brings numpy)
-
-    return forking.fork(
-        run, episode=episode, at=at, answer=answer, scenario=scenario, place=runs_dir, as_json=as_json
-    )
-
-
-@app.command(short_help="Is a run reproduced from its record?")
-def replay(
-    run: RunName, concurrency: Concurrency = 8, runs_dir: RunsDir = None, as_json: AsJson = False
-) -> int:
-    """Play a run again from its record alone, asking no model, and compare byte for byte.
-
-    Exits with 1 if an episode is not reproduced, and shows the first key that differs.
-    """
-    from worldloom.cli import replaying  # noqa: PLC0415 (brings numpy)
-
-    return replaying.replay(run, concurrency=concurrency, place=runs_dir, as_json=as_json)
-
-
-@runs.command("list")
-def list_runs(runs_dir: RunsDir = None, as_json: AsJson = False) -> None:
-    """List the runs, the newest last."""
-    from worldloom.cli import listing  # noqa: PLC0415 (brings numpy)
-
-    listing.list_runs(place=runs_dir, as_json=as_json)
-
-
-@runs.command("show")
-def show_run(
-    run: RunName,
-    episode: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="One episode by its number: what was decided, on which answer, and how it was scored.",
-            show_default=False,
-        ),
-    ] = None,
-    runs_dir: RunsDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a run, or one of its episodes."""
-    from worldloom.cli import episode as one  # noqa: PLC0415
-    from worldloom.cli import listing  # noqa: PLC0415 (brings numpy)
-
-    if episode is not None:
-        one.show_episode(run, episode, place=runs_dir, as_json=as_json)
-    else:
-        listing.show_run(run, place=runs_dir, as_json=as_json)
-
-
-@runs.command("export")
-def export_run(
-    run: RunName,
-    format: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="FORMAT", help="json, csv, or one of the kind of scenario: paper for aaw."
-        ),
-    ] = "json",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A new file. Default: stdout.", show_default=False
-        ),
-    ] = None,
-    runs_dir: RunsDir = None,
-) -> None:
-    """Write a run as a file that other programs read."""
-    from worldloom.cli import exporting  # noqa: PLC0415 (brings numpy)
-
-    exporting.export_run(run, format=format, output=output, place=runs_dir)
+app.command(short_help="Play what a run has left.")(resume)
+app.command(short_help="Answer what a run asks a person.")(answer)
+app.command(short_help="Play an episode again from one of its events.")(fork)
+app.command(short_help="Is a run reproduced from its record?")(replay)
 
 
 @models.command("list")
@@ -347,7 +257,13 @@ def calibrate_judge(
     )  # fmt: skip
 
 
+app.command(cls=RunCommand, short_help="Play a scenario in several variants.")(sweep)
+runs.command("list")(list_runs)
+runs.command("show")(show_run)
+runs.command("draw")(draw)
+runs.command("export")(export_run)
 runs.command(short_help="Is run B better than run A?")(compare)
+runs.command(short_help="Score an ended run again, with another judge or new scorers.")(rescore)
 app.command(cls=PassingCommand, short_help="Serve models with vLLM.")(serve)
 app.command(short_help="Does a model fit on this machine?")(plan)
 

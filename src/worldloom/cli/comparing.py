@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from worldloom.cli.options import AsJson, RunsDir
+from worldloom.cli.options import AsJson, RunsDir, Scoring
 
 
 def compare(
@@ -18,6 +18,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    scoring: Scoring = None,
     runs_dir: RunsDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,7 +32,7 @@ def compare(
     from worldloom.cli.locating import find_run  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.terminal import put_json, stdout  # noqa: PLC0415 (brings rich)
 
-    found = comparing.compare(find_run(a, runs_dir), find_run(b, runs_dir), metric=metric)
+    found = comparing.compare(find_run(a, runs_dir), find_run(b, runs_dir), metric=metric, scoring=scoring)
     if as_json:
         put_json(found.to_json())
     else:

@@ -9,6 +9,7 @@ from worldloom.api.comparing import Comparison
 from worldloom.api.side import Side
 from worldloom.cli.terminal import cell, say, table
 from worldloom.runs.repeats import AtK
+from worldloom.runs.store import DEFAULT_SCORING
 
 
 def print_comparison(screen: Console, found: Comparison) -> None:
@@ -34,7 +35,11 @@ def print_comparison(screen: Console, found: Comparison) -> None:
 def _side(side: Side) -> str:
     scenarios = "1 scenario" if len(side.digests) == 1 else f"{len(side.digests):,} scenarios"
     epochs = f", {side.epochs} epochs" if side.epochs > 1 else ""
-    return f"{side.name}: {side.contestant.name}, {side.folder.name}: {scenarios}{epochs}, {side.status}"
+    one = side.scoring
+    scored = "" if one.name == DEFAULT_SCORING else f", scoring {one.name} ({one.who})"
+    return (
+        f"{side.name}: {side.contestant.name}, {side.folder.name}: {scenarios}{epochs}, {side.status}{scored}"
+    )
 
 
 def _differences(screen: Console, found: Comparison) -> None:
@@ -44,7 +49,7 @@ def _differences(screen: Console, found: Comparison) -> None:
         style = "bold" if name == found.metric else ""
         p = None if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
         row = [cell(name, style), cell(_number(one.a), style), cell(_number(one.b), style)]
-        row.append(_interval(one.difference, one.low, one.high, style, sign="+"))
+        row.append(interval(one.difference, one.low, one.high, style, sign="+"))
         made.add_row(*row, *(cell(value, style) for value in (p, one.better, one.worse, one.scenarios)))
     screen.print(made)
 
@@ -54,7 +59,7 @@ def _repeated(screen: Console, name: str, both: tuple[Sequence[AtK], Sequence[At
     made = table(name, "k", "any of k", "all of k", "n", right=("k", "any of k", "all of k", "n"))
     for side, chances in zip("AB", both, strict=True):
         for place, one in enumerate(chances):
-            some, every = (_interval(each.mean, each.low, each.high) for each in (one.any, one.all))
+            some, every = (interval(each.mean, each.low, each.high) for each in (one.any, one.all))
             made.add_row(cell("" if place else side), cell(one.k), some, every, cell(one.any.scenarios))
     screen.print(made)
 
@@ -88,9 +93,10 @@ def _number(value: float | None) -> str | None:
     return None if value is None else f"{value:.2f}"
 
 
-def _interval(
+def interval(
     value: float | None, low: float | None, high: float | None, style: str = "", *, sign: str = ""
 ) -> Text:
+    """A number with its interval, as a cell; `sign` as in a format."""
     if value is None:
         return cell(None)
     shown = Text(f"{value:{sign}.2f}", style)

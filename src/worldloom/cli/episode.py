@@ -6,35 +6,45 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from worldloom.api.scorings import scoring_of
+from worldloom.api.stored import prices_of
+from worldloom.cli.cost_report import cost_line
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import cell, put_json, say, stdout, table
 from worldloom.core.errors import UsageError
 from worldloom.core.key import show_key
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.cost import cost_of
+from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
 
 _LONGEST = 400  # characters of one event that are shown; --json has all
 
 
-def show_episode(name: str, number: int, *, place: Path | None, as_json: bool) -> None:
+def show_episode(name: str, number: int, *, scoring: str | None, place: Path | None, as_json: bool) -> None:
     """Print the record of one episode of a run.
 
     Raises:
-        UsageError: the run has no episode of this number.
+        UsageError: the run has no episode of this number, or no such pass of scoring.
     """
     with RunStore(find_run(name, place)) as store:
         rows = store.episodes()
         if not 0 <= number < len(rows):
             raise UsageError(f"the run has no episode {number}; allowed: 0 to {len(rows) - 1}")
         events = [(show_key(key), event.type, event.body) for key, event in store.events(number).items()]
-        scores = store.scores().get(number, [])
+        cost = cost_of([rows[number]], prices_of(store))
+        scores = store.scores(scoring_of(store, scoring or DEFAULT_SCORING).name).get(number, [])
     if as_json:
         shown = [{"key": key, "type": type, "body": body} for key, type, body in events]
-        put_json({**asdict(rows[number]), "scores": [asdict(score) for score in scores], "events": shown})
+        put_json({
+            **asdict(rows[number]), "cost": cost.to_json(), "scores": [asdict(score) for score in scores],
+            "events": shown,
+        })  # fmt: skip
         return
-    _print(rows[number], events, scores)
+    _print(rows[number], events, scores, cost_line(cost))
 
 
-def _print(row: EpisodeRow, events: list[tuple[str, str, dict[str, Any]]], scores: list[Score]) -> None:
+def _print(
+    row: EpisodeRow, events: list[tuple[str, str, dict[str, Any]]], scores: list[Score], cost: str | None
+) -> None:
     screen = stdout()
     say(
         screen,
@@ -46,6 +56,8 @@ def _print(row: EpisodeRow, events: list[tuple[str, str, dict[str, Any]]], score
         made.add_row(cell(key), cell(type.partition(".")[0]), cell(_told(type, body)))
     screen.print(made)
     say(screen, f"Ended: {row.reason or row.status}" + (f": {row.detail}" if row.detail else ""))
+    if cost is not None:
+        say(screen, cost)
     if not scores:
         return
     made = table("score", "value", "how", "why", right=("value",))

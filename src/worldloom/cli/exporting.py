@@ -12,8 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from worldloom.api.planning import Plan, plan_of
+from worldloom.api.planning import Plan
 from worldloom.api.result import RunResult
+from worldloom.api.scorings import scoring_of
+from worldloom.api.stored import plan_of
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import say, stderr, visible
 from worldloom.core.errors import UsageError
@@ -21,14 +23,14 @@ from worldloom.core.event import Event
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
 
 Exporter: TypeAlias = Callable[[EpisodeRow, Sequence[Event], Sequence[Score], Scenario], Mapping[str, Any]]
 
 
 def as_json(result: RunResult) -> str:
     """The table, and every episode with its scores."""
-    return json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n"
+    return json.dumps({**result.to_json(), "scoring": result.scoring}, indent=2, allow_nan=False) + "\n"
 
 
 def as_csv(result: RunResult) -> str:
@@ -51,9 +53,9 @@ def as_csv(result: RunResult) -> str:
 FORMATS = {"json": as_json, "csv": as_csv}
 
 
-def as_list(store: RunStore, plan: Plan, exporters: Mapping[str, Exporter]) -> str:
+def as_list(store: RunStore, plan: Plan, exporters: Mapping[str, Exporter], scoring: str) -> str:
     """The contestant's ended episodes in the format of their rooms; `exporters` by scenario."""
-    scenarios, scores = {one.id: one for one in plan.scenarios}, store.scores()
+    scenarios, scores = {one.id: one for one in plan.scenarios}, store.scores(scoring)
     entries = [
         exporters[row.scenario](
             row, list(store.events(row.row).values()), scores.get(row.row, []), scenarios[row.scenario]
@@ -64,19 +66,22 @@ def as_list(store: RunStore, plan: Plan, exporters: Mapping[str, Exporter]) -> s
     return json.dumps(entries, indent=2, allow_nan=False) + "\n"
 
 
-def export_run(name: str, *, format: str, output: Path | None, place: Path | None) -> None:
-    """Write a run to a file that does not exist yet, or to stdout.
+def export_run(
+    name: str, *, format: str, output: Path | None, scoring: str | None, place: Path | None
+) -> None:
+    """Write a run, with the scores of one pass, to a file that does not exist yet, or to stdout.
 
     Raises:
-        UsageError: there is no such run or format, or the file is there already.
+        UsageError: there is no such run, format or pass, or the file is there already.
     """
     with RunStore(find_run(name, place)) as store:
+        scoring = scoring_of(store, scoring or DEFAULT_SCORING).name
         if format in FORMATS:
-            text = FORMATS[format](RunResult.of(store))
+            text = FORMATS[format](RunResult.of(store, scoring))
         else:
             registry = Registry.discover(find_project(Path.cwd()))
             plan = plan_of(store, registry)
-            text = as_list(store, plan, _exporters(plan, registry, format))
+            text = as_list(store, plan, _exporters(plan, registry, format), scoring)
     if output is None:
         # A person looks at it: what servers and models said must not reach the terminal raw.
         sys.stdout.write(visible(text, lines=True) if sys.stdout.isatty() else text)

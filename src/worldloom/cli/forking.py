@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from worldloom.api import forking
-from worldloom.api.planning import plan_of
 from worldloom.api.result import RunResult
+from worldloom.api.stored import models_of
 from worldloom.cli.locating import find_run
 from worldloom.cli.pulling import have_weights
 from worldloom.cli.running import play
@@ -15,6 +15,7 @@ from worldloom.core.key import read_key
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import load_scenario
+from worldloom.runs.effect import ASK
 from worldloom.runs.store import RunStore
 
 
@@ -37,10 +38,10 @@ def fork(
     registry = Registry.discover(find_project(Path.cwd()))
     changed = None if scenario is None else load_scenario(scenario, registry)
     with RunStore(folder) as store:
-        have_weights(plan_of(store, registry).models.values())
+        have_weights(models_of(store).values())
         before = RunResult.of(store)
         event = store.events(episode).get(read_key(at))
-    value = answer if event is None or event.type == "model.1" else _json(answer)
+    value = answer if event is None or event.type in ("model.1", ASK) else _json(answer)
     if not 0 <= episode < len(before.episodes):
         raise UsageError(f"{folder} has no episode {episode}; allowed: 0 to {len(before.episodes) - 1}")
 
@@ -58,7 +59,7 @@ def _json(text: str | None) -> Json:
         return None if text is None else parse(text)
     except ValueError as wrong:
         raise UsageError(
-            f"--answer {text!r} is no JSON: {wrong}; only a model answers with plain text"
+            f"--answer {text!r} is no JSON: {wrong}; only a model and a person answer with plain text"
         ) from wrong
 
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from worldloom.api import judging
 from worldloom.api.cast import model_of
 from worldloom.api.judging import Calibration
-from worldloom.api.planning import judge_of
+from worldloom.api.stored import judge_of
 from worldloom.cli.locating import find_run
 from worldloom.cli.progress import LINE_S
 from worldloom.cli.pulling import have_weights
@@ -67,7 +67,7 @@ def calibrate(
             "name the judge with --judge, or in worldloom.yaml under models: judge:; e.g. --judge embedded, to try it"
         )
     have_weights([who])
-    with _progress(stderr()) as seen:
+    with counted(stderr(), "criteria judged") as seen:
         work = judging.calibrate(
             folder, registry, who, labels=labels, limit=limit, concurrency=concurrency, seen=seen
         )
@@ -90,8 +90,8 @@ def _of_run(folder: Path) -> ModelSpec | None:
 
 
 @contextmanager
-def _progress(screen: Console) -> Iterator[Callable[[int, int], None]]:
-    """What is to be told how far it is: a bar in a terminal, elsewhere a line now and then."""
+def counted(screen: Console, what: str) -> Iterator[Callable[[int, int], None]]:
+    """What is to be told how many of `what` are done: it draws a bar in a terminal, elsewhere a line now and then."""
     if not screen.is_terminal:
         told = time.monotonic()
 
@@ -99,13 +99,13 @@ def _progress(screen: Console) -> Iterator[Callable[[int, int], None]]:
             nonlocal told
             if done == total or time.monotonic() - told >= LINE_S:
                 told = time.monotonic()
-                say(screen, f"{done:,} of {total:,} criteria judged")
+                say(screen, f"{done:,} of {total:,} {what}")
 
         yield tell
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("judging", total=None)
+        task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

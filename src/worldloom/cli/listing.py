@@ -7,13 +7,14 @@ from pathlib import Path
 from rich.console import Console
 
 from worldloom.api.cast import WorldSpec
-from worldloom.api.planning import contestant_of, graph_of
 from worldloom.api.result import RunResult
+from worldloom.api.scorings import further, scoring_of
+from worldloom.api.stored import contestant_of, graph_of
 from worldloom.cli.locating import find_run, run_folders, runs_place
 from worldloom.cli.report import command, print_report, shown_json
 from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import WorldloomError
-from worldloom.runs.store import RunStore
+from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 _EPISODES = 50  # of a run that are shown; the export has all
 _METRICS = 4  # of an episode that are shown, so that names have room; `--episode` and the export have all
@@ -27,6 +28,7 @@ class Listed:
         status: as the record says; `interrupted` if it says `running` and no process writes it.
         started: seconds since 1970 of the first episode; None if none has begun.
         problem: why the record cannot be read; None if it can.
+        scorings: passes of scoring beside the one that was made when the episodes ended.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Listed:
     ended: int = 0
     started: float | None = None
     problem: str | None = None
+    scorings: tuple[str, ...] = ()
 
 
 def list_runs(*, place: Path | None, as_json: bool) -> None:
@@ -50,12 +53,14 @@ def list_runs(*, place: Path | None, as_json: bool) -> None:
     if not runs:
         say(stderr(), f"There is no run in {folder} yet; `worldloom run` makes one.")
         return
-    made = table("run", "what", "contestant", "episodes", "status", right=("episodes",))
+    again = ("scored again",) if any(run.scorings for run in runs) else ()
+    made = table("run", "what", "contestant", "episodes", "status", *again, right=("episodes",))
     made.columns[0].no_wrap = True  # it is there to be typed
     for run in runs:
         episodes = f"{run.ended:,}" if run.ended == run.episodes else f"{run.ended:,} of {run.episodes:,}"
         state = f"{run.status}: {run.problem}" if run.problem else run.status
-        made.add_row(*(cell(value) for value in (run.name, run.title, run.contestant, episodes, state)))
+        values = [run.name, run.title, run.contestant, episodes, state]
+        made.add_row(*(cell(value) for value in (*values, *[", ".join(run.scorings)] * len(again))))
     stdout().print(made)
     say(stdout(), f"Look closer: {command('runs', 'show', 'last')}", wrap=False)
 
@@ -65,7 +70,7 @@ def listed(folder: Path) -> Listed:
     try:
         with RunStore(folder) as store:
             title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
-            contestant, graph = contestant_of(store).name, graph_of(store)
+            contestant, graph, scorings = contestant_of(store).name, graph_of(store), tuple(further(store))
             if graph is not None:  # who is measured is then the world
                 models = store.read_manifest("world", WorldSpec.from_json).models.values()
                 title = f"{graph.name}: {title}"
@@ -84,18 +89,35 @@ def listed(folder: Path) -> Listed:
         len(rows),
         sum(row.status == "ended" for row in rows),
         min(begun, default=None),
+        scorings=scorings,
     )
 
 
-def show_run(name: str, *, place: Path | None, as_json: bool) -> None:
-    """Print the report of a run and its episodes."""
+def show_run(name: str, *, scoring: str | None, place: Path | None, as_json: bool) -> None:
+    """Print the report of a run and its episodes, by the scores of one pass.
+
+    Raises:
+        UsageError: there is no such run or pass.
+    """
     with RunStore(find_run(name, place)) as store:
-        result = RunResult.of(store)
+        shown, others = scoring_of(store, scoring or DEFAULT_SCORING), further(store)
+        result = RunResult.of(store, shown.name)
     if as_json:
-        put_json(shown_json(result))
+        put_json(
+            {
+                **shown_json(result),
+                "scoring": shown.name,
+                "scorings": {one.name: one.to_json() for one in others.values()},
+            }
+        )
         return
     screen = stdout()
-    print_report(screen, result)
+    if shown.name != DEFAULT_SCORING:
+        say(screen, f"Scores of the pass {shown.name}, {shown.who}")
+    print_report(screen, result, full=True)
+    if others:
+        say(screen, f"Scored again: {'; '.join(f'{one.name} ({one.who})' for one in others.values())}.")
+        say(screen, f"  {command('runs', 'show', near(result.folder), '--scoring', 'NAME')}", wrap=False)
     _print_episodes(screen, result)
 
 

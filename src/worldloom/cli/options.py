@@ -102,6 +102,32 @@ JudgeBaseUrl = Annotated[
         show_default=False,
     ),
 ]
+Scoring = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The pass of scoring whose scores are taken. Default: the one made when the episodes ended.",
+        show_default=False,
+    ),
+]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=VALUE",
+        help="What an episode may use: model_calls, tokens, wall_s, cost, repeats. May be repeated.",
+        show_default=False,
+    ),
+]
+RunLimit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--run-limit",
+        metavar="NAME=VALUE",
+        help="What this command may use in all: model_calls, tokens, wall_s, cost. May be repeated.",
+        show_default=False,
+    ),
+]
 Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Episodes at a time.")]
 Labels = Annotated[
     Path | None,

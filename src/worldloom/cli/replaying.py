@@ -1,25 +1,34 @@
 """Replaying: `replay`: is every episode of a run reproduced from its record, byte for byte?"""
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from worldloom.api import playing
-from worldloom.api.playing import Replayed
-from worldloom.api.provenance import changes
+from worldloom.api import replaying
+from worldloom.api.provenance import changes, made_with, makings
+from worldloom.api.replaying import Replayed
+from worldloom.api.stored import models_of
 from worldloom.cli.boundary import FAILED
 from worldloom.cli.locating import find_run
-from worldloom.cli.terminal import near, put_json, say, stderr, stdout
+from worldloom.cli.pulling import have_weights
+from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
+from worldloom.runs.redact import redactor
 from worldloom.runs.store import RunStore
+from worldloom.runs.verification import Verification, Verified
 
 _FINDINGS = 10  # printed in full; all are in the JSON
 _EVERY = 1_000  # episodes between two lines of progress
 
 
-def replay(name: str, *, concurrency: int, place: Path | None, as_json: bool) -> int:
+def replay(name: str, *, concurrency: int, verify_effects: bool, place: Path | None, as_json: bool) -> int:
     """Replay a run; returns the exit code: 0 if all that ended was reproduced.
+
+    Args:
+        verify_effects: ask models, and tools that may be asked again, what is on record, and show how often they say
+            the same. That is a statistic and decides nothing.
 
     Raises:
         WorldloomError: there is no such run, or it cannot be read.
@@ -34,10 +43,15 @@ def replay(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
         if seen % _EVERY == 0:
             say(screen, f"{seen:,} episodes replayed")
 
-    found = asyncio.run(playing.replay(folder, registry, concurrency=concurrency, seen=count))
-    findings = [one for one in found if one.problem is not None]
+    verification = Verification(redactor()) if verify_effects else None
     with RunStore(folder) as store:
-        changed = changes(store.manifest("made_with", dict))
+        changed = changes(makings(store)[-1].made_with, made_with(registry))
+        if verify_effects:
+            have_weights(models_of(store).values())
+    work = replaying.replay(folder, registry, concurrency=concurrency, verification=verification, seen=count)
+    found = asyncio.run(work)
+    findings = [one for one in found if one.problem is not None]
+    verified = None if verification is None else verification.found()
     if as_json:
         put_json(
             {
@@ -46,12 +60,15 @@ def replay(name: str, *, concurrency: int, place: Path | None, as_json: bool) ->
                 "reproduced": len(found) - len(findings),
                 "findings": [_to_json(one) for one in findings],
                 "changed_since": changed,
+                "verified": None if verified is None else [asdict(one) for one in verified],
             }
         )
     else:
         _print(folder, found, findings)
         if findings:
             _explain(changed)
+        if verified is not None:
+            _verified(verified)
     return FAILED if findings else 0
 
 
@@ -68,6 +85,31 @@ def _explain(changed: list[str]) -> None:
     say(screen, "Since the run was made these have changed:")
     for one in changed:
         say(screen, f"  {one}", wrap=False)
+
+
+def _verified(found: list[Verified]) -> None:
+    """How often the outside said again what is on record."""
+    screen = stdout()
+    if not found:
+        say(screen, "There is nothing on record that could be asked again.")
+        return
+    made = table(
+        "asked again", "answers", "the same", "no answer", "differs first at", right=("answers", "the same")
+    )
+    for one in found:
+        rate = one.same
+        share = None if rate.value is None else f"{rate.value:.2f}"
+        if rate.low is not None:
+            share = f"{share} [{rate.low:.2f}, {rate.high:.2f}]"
+        made.add_row(
+            *(cell(each) for each in (one.what, rate.n, share, one.silent, ", ".join(one.examples) or None))
+        )
+    screen.print(made)
+    say(
+        screen,
+        "The same: share of answers in which all but the count of tokens was as on record, with a 95 % interval by "
+        "scenario. A replay does not need it: it uses the record.",
+    )
 
 
 def _to_json(one: Replayed) -> dict[str, Any]:

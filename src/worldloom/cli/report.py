@@ -7,36 +7,42 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
-from worldloom.api import fidelity
+from worldloom.api import fidelity, sweeping
 from worldloom.api.cast import CastSpec
 from worldloom.api.comparing import repeats_of
 from worldloom.api.judging import Judged, judged
-from worldloom.api.planning import contestant_of, limits_of
 from worldloom.api.result import Line, RunResult, Simulator
+from worldloom.api.stored import contestant_of, limits_of
+from worldloom.cli.attribution_report import print_attribution
+from worldloom.cli.cost_report import cost_line
 from worldloom.cli.fidelity_report import print_fidelity
 from worldloom.cli.pulling import weights_of
-from worldloom.cli.terminal import cell, near, say, table
+from worldloom.cli.score_tables import mean, print_scores
+from worldloom.cli.sweep_report import print_sweep
+from worldloom.cli.terminal import near, say
 from worldloom.core.errors import UsageError
 from worldloom.models.weights import CATALOGUE
 from worldloom.runs.agreement import Measure
-from worldloom.runs.ending import REASONS
+from worldloom.runs.ending import RUN_LIMIT, WAITING
 from worldloom.runs.limits import Limits
-from worldloom.runs.statistics import Estimate
 from worldloom.runs.store import EpisodeRow, RunStore, Score
 
-ROLES = {"literal": "floor", "careful": "ceiling"}
-"""What the reference agents stand for."""
-
-_SHORTEST_NAME = 12  # columns that are left to names in a narrow terminal
 _FAILURES = 5  # shown with their details; the others are in the record
 
 
-def print_report(screen: Console, result: RunResult) -> None:
-    """Print the report of a run, however far it has come."""
+def print_report(screen: Console, result: RunResult, *, full: bool = False) -> None:
+    """Print the report of a run, however far it has come.
+
+    Args:
+        full: tell who failed in tables, even if nobody did.
+    """
+    swept = sweeping.report(result)
+    if swept is not None:
+        print_sweep(screen, swept, full=full)
+        print_attribution(screen, result.attributions(), full=full)
+        _next_steps(screen, result)
+        return
     with RunStore(result.folder) as store:
         seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
         contestant, limits = contestant_of(store), limits_of(store)
@@ -50,14 +56,8 @@ def print_report(screen: Console, result: RunResult) -> None:
         _next_steps(screen, result)
         return
     lines = result.lines()
-    made = _wide_table(result, lines)
-    if _excess(screen, made) > 0:
-        made = _narrow_table(result, lines)
-        longest = max((len(name) for _, name, _ in _named(lines)), default=0)
-        # Names give way before numbers do.
-        made.columns[0].max_width = max(_SHORTEST_NAME, longest - max(0, _excess(screen, made)))
-    screen.print(made)
-    screen.print()
+    print_scores(screen, result, lines)
+    print_attribution(screen, result.attributions(), full=full)
     for text in _remarks(result, contestant, limits, lines, judged(result)):
         say(screen, text)
     _next_steps(screen, result)
@@ -65,10 +65,12 @@ def print_report(screen: Console, result: RunResult) -> None:
 
 def shown_json(result: RunResult) -> dict[str, Any]:
     """The same facts for `--json`."""
-    judge, found = judged(result), fidelity.report(result)
+    judge, found, swept = judged(result), fidelity.report(result), sweeping.report(result)
     shown = {**result.to_json(), "judge": None if judge is None else judge.to_json()}
     if found is not None:
         return {**shown, "fidelity": found.to_json()}
+    if swept is not None:
+        return {**shown, "sweep": swept.to_json()}
     with contextlib.suppress(UsageError):  # a fork is one episode: nothing in it is repeated
         shown["repeats"] = {name: one.to_json() for name, one in repeats_of(result).items()}
     return shown
@@ -77,79 +79,6 @@ def shown_json(result: RunResult) -> dict[str, Any]:
 def command(*words: str | Path) -> str:
     """A command as it can be typed."""
     return shlex.join(["worldloom", *(str(word) for word in words)])
-
-
-def _excess(screen: Console, made: Table) -> int:
-    """Columns that a table would need beyond those of the screen."""
-    return Measurement.get(screen, screen.options.update(width=10_000), made).maximum - screen.width
-
-
-def _metrics(lines: list[Line]) -> list[str]:
-    return list(dict.fromkeys(name for line in lines for name in line.metrics))
-
-
-def _wide_table(result: RunResult, lines: list[Line]) -> Table:
-    """A column for everything."""
-    metrics, unscored = _metrics(lines), any(line.unscored for line in lines)
-    numbers = ["episodes", *metrics, "steps", "tokens", "failed", *(["unscored"] if unscored else [])]
-    made = table("", *numbers, right=numbers)
-    for line, name, style in _named(lines):
-        values = [cell(name, style), cell(_episodes(result, line), style)]
-        values += [_estimate(line.metrics.get(metric), style) for metric in metrics]
-        values += [cell(_mean(line.steps, 1), style), cell(_mean(line.tokens, 0), style)]
-        values.append(cell(line.failed, "red" if line.failed else style))
-        made.add_row(*values, *([cell(line.unscored, style)] if unscored else []))
-    return made
-
-
-def _narrow_table(result: RunResult, lines: list[Line]) -> Table:
-    """Intervals below their means, and what is rarely asked below what is often asked."""
-    metrics = _metrics(lines)
-    numbers = ["episodes", *metrics, "steps\ntokens"]
-    made = table("", *numbers, right=numbers, dense=True)
-    for line, name, style in _named(lines):
-        episodes = cell(_episodes(result, line), style)
-        if line.failed:
-            episodes.append(f"\n{line.failed:,} failed", "red")
-        if line.unscored:
-            episodes.append(f"\n{line.unscored:,} unscored", "")
-        values = [_estimate(line.metrics.get(metric), style, between="\n") for metric in metrics]
-        spent = f"{_mean(line.steps, 1) or '–'}\n{_mean(line.tokens, 0) or '–'}"
-        made.add_row(cell(name, style), episodes, *values, cell(spent, style))
-    return made
-
-
-def _named(lines: list[Line]) -> Iterator[tuple[Line, str, str]]:
-    """Each line with its name and style; the contestant, who comes last, is marked."""
-    last = lines[-1].cast_name if lines else ""
-    for line in lines:
-        if line.category is not None:
-            yield line, f" {line.category or '(no category)'}", ""
-        elif line.cast_name in ROLES and line.cast_name != last:
-            yield line, f"{line.cast_name} ({ROLES[line.cast_name]})", ""
-        else:
-            yield line, line.cast_name, "bold" if line.cast_name == last else ""
-
-
-def _episodes(result: RunResult, line: Line) -> str:
-    ended = sum(
-        row.cast_name == line.cast_name and line.category in (None, row.category) and row.status == "ended"
-        for row in result.episodes
-    )
-    return f"{ended:,}" if ended == line.episodes else f"{ended:,} of {line.episodes:,}"
-
-
-def _mean(value: float | None, digits: int) -> str | None:
-    return None if value is None else f"{value:,.{digits}f}"
-
-
-def _estimate(found: Estimate | None, style: str, between: str = " ") -> Text:
-    if found is None or found.mean is None:
-        return cell(None)
-    shown = Text(f"{found.mean:.2f}", style)
-    if found.low is not None:
-        shown.append(f"{between}[{found.low:.2f}, {found.high:.2f}]", "dim")
-    return shown
 
 
 def _unjudged(result: RunResult) -> list[str]:
@@ -166,8 +95,9 @@ def _remarks(
     result: RunResult, contestant: CastSpec, limits: Limits, lines: list[Line], judge: Judged | None
 ) -> Iterator[str]:
     if any(line.metrics for line in lines):
+        unit = lines[0].unit
         yield (
-            "Metrics: means over scenarios with 95 % intervals: bootstraps, or Wilson's where scenarios do not differ. "
+            f"Metrics: means over {unit}s with 95 % intervals: bootstraps, or Wilson's where {unit}s do not differ. "
             "Steps and tokens: means over episodes."
         )
     if any("NSS" in line.metrics for line in lines):
@@ -175,23 +105,27 @@ def _remarks(
             "SPR: share of scenarios in which all criteria passed. NSS: mean share of criteria that passed, those "
             "included that hold if nothing is done. explore: share of steps that looked before anything was changed."
         )
-    reasons = [f"{reason} {count:,} ({_meaning(reason)})" for reason, count in result.reasons().items()]
-    if reasons:
-        yield f"Ended: {'; '.join(reasons)}."
     yield from _unsound(result)
     failures = [row for row in result.episodes if row.fault not in (None, "none", "agent", "person")]
     if failures:
         yield f"Failed, by no fault of the agent, and left out of the metrics: {len(failures):,}"
         yield from (f"  {_failure(row)}" for row in failures[:_FAILURES])
+    changed = sum(row.making > 0 for row in result.episodes)
+    if changed:
+        yield (
+            f"Not all of one make: {changed:,} of {len(result.episodes):,} episodes were played after a change of "
+            "code, versions or models that was accepted."
+        )
     unscored = _unjudged(result)
     if unscored:
-        yield f"Unscored: criteria that could not be judged, {len(unscored):,} in all; they count neither way."
+        criteria = "1 criterion" if len(unscored) == 1 else f"{len(unscored):,} criteria"
+        yield f"Unscored, and counted neither way: {criteria} that could not be judged."
         yield from (f"  {text}" for text in unscored[:_FAILURES])
     if result.simulator is not None:
         yield from _simulator(result.simulator)
     if judge is not None:
         yield from _judge(result, judge)
-    yield f"Limits of an episode: {'; '.join(_limits(limits, contestant))}."
+    yield f"Limits of an episode: {'; '.join(_limits(limits, contestant, result.prices.currency))}."
     weights = [weights_of(spec.model) for spec in contestant.models.values()]
     if CATALOGUE["smollm2"] in weights:
         yield (
@@ -202,11 +136,11 @@ def _remarks(
 
 def _simulator(found: Simulator) -> Iterator[str]:
     """Which model simulated the worlds, and what that took."""
-    sent_back = f" At least {found.sent_back:,} of its replies were sent back." if found.sent_back else ""
+    unusable = f" Replies that could not be used: {found.unusable:,}." if found.unusable else ""
     yield (
         f"World: simulated by {found.model}. Per episode, floors and ceilings included, it took "
-        f"{_mean(found.calls, 1) or '–'} calls and {_mean(found.tokens, 0) or '–'} tokens, which the table leaves out."
-        f"{sent_back}"
+        f"{mean(found.calls, 1) or '–'} calls and {mean(found.tokens, 0) or '–'} tokens, which the table leaves out."
+        f"{unusable}"
     )
     if weights_of(found.model) is CATALOGUE["smollm2"]:
         yield (
@@ -266,24 +200,19 @@ def _spr(result: RunResult, row: EpisodeRow) -> list[Score]:
     return [score for score in result.scores.get(row.row, ()) if score.name == "SPR"]
 
 
-def _meaning(reason: str) -> str:
-    if reason in REASONS:
-        return REASONS[reason][1]
-    return {"planned": "not begun", "running": "not finished"}.get(reason, reason)
-
-
 def _failure(row: EpisodeRow) -> str:
     detail = f": {row.detail}" if row.detail else ""
     return f"{row.scenario}, {row.cast_name}, {row.reason}{detail}"
 
 
-def _limits(limits: Limits, contestant: CastSpec) -> Iterator[str]:
+def _limits(limits: Limits, contestant: CastSpec, currency: str) -> Iterator[str]:
     options = contestant.options
     yield f"{limits.steps:,} steps"
     for limit, unit in (
         (limits.model_calls, "model calls"),
         (limits.tokens, "tokens"),
         (limits.wall_s, "seconds"),
+        (limits.cost, currency),
     ):
         if limit is not None:
             yield f"{limit:,} {unit}"
@@ -296,7 +225,17 @@ def _limits(limits: Limits, contestant: CastSpec) -> Iterator[str]:
 
 
 def _next_steps(screen: Console, result: RunResult) -> None:
+    cost = cost_line(result.cost, sum(row.status == "running" for row in result.episodes))
+    if cost is not None:
+        say(screen, cost)
+    if result.status == RUN_LIMIT:
+        say(
+            screen,
+            "Stopped: what --run-limit allows has been used. A resume goes on, with a limit of its own.",
+        )
     say(screen, f"Record: {near(result.folder)}", wrap=False)
+    if result.status == WAITING:
+        say(screen, f"Answer: {command('answer', near(result.folder))}", wrap=False)
     if result.status != "completed":
         say(screen, f"Resume: {command('resume', near(result.folder))}", wrap=False)
     say(screen, f"Replay: {command('replay', near(result.folder))}", wrap=False)

@@ -5,14 +5,15 @@ The exit code tells whether the run came to its end, never how well the agent di
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from worldloom import api
 from worldloom.api import playing
-from worldloom.api.planning import plan_of
 from worldloom.api.result import RunResult
+from worldloom.api.stored import models_of
+from worldloom.cli import limiting
 from worldloom.cli.boundary import FAILED, INTERRUPTED
 from worldloom.cli.locating import find_run, runs_place
 from worldloom.cli.progress import Progress
@@ -44,38 +45,74 @@ class Wanted:
     max_steps: int | None
 
 
-def run(paths: Sequence[str], wanted: Wanted, *, concurrency: int, place: Path | None, as_json: bool) -> int:
+def run(
+    paths: Sequence[str],
+    wanted: Wanted,
+    *,
+    concurrency: int,
+    limits: Sequence[str],
+    run_limits: Sequence[str],
+    place: Path | None,
+    as_json: bool,
+) -> int:
     """Play scenarios as a new run; returns the exit code.
+
+    Args:
+        limits, run_limits: each as NAME=VALUE.
 
     Raises:
         WorldloomError: it could not begin, or could not go on.
     """
     project = find_project(Path.cwd())
     registry = Registry.discover(project)
+    whole = limiting.run_limits(run_limits)
     plan = api.plan(paths, **asdict(wanted), project=project, registry=registry)
+    # The plan knows how many steps are usual.
+    plan = replace(plan, limits=replace(plan.limits, **limiting.episode_limits(limits)))
     have_weights(plan.models.values())
     runs_dir = runs_place(place)
     return play(
-        lambda watch: playing.start(plan, registry, runs_dir=runs_dir, concurrency=concurrency, watch=watch),
+        lambda watch: playing.start(
+            plan, registry, runs_dir=runs_dir, concurrency=concurrency, run_limits=whole, watch=watch
+        ),
         as_json=as_json,
     )
 
 
-def resume(name: str, *, concurrency: int, place: Path | None, as_json: bool) -> int:
+def resume(
+    name: str,
+    *,
+    concurrency: int,
+    accept_changes: bool,
+    retry_failed: bool,
+    run_limits: Sequence[str],
+    place: Path | None,
+    as_json: bool,
+) -> int:
     """Play what a run has left; returns the exit code.
 
     Raises:
         WorldloomError: there is no such run, or it cannot go on.
     """
+    whole = limiting.run_limits(run_limits)
     folder = find_run(name, place)
     registry = Registry.discover(find_project(Path.cwd()))
     with RunStore(folder) as store:
-        if all(row.status == "ended" for row in store.episodes()):
-            say(stderr(), f"nothing is left to play in {near(folder)}")
+        if playing.left(store, retry_failed=retry_failed)[0]:
+            have_weights(models_of(store).values())
         else:
-            have_weights(plan_of(store, registry).models.values())
+            say(stderr(), f"nothing is left to play in {near(folder)}")
     return play(
-        lambda watch: playing.resume(folder, registry, concurrency=concurrency, watch=watch), as_json=as_json
+        lambda watch: playing.resume(
+            folder,
+            registry,
+            concurrency=concurrency,
+            accept_changes=accept_changes,
+            retry_failed=retry_failed,
+            run_limits=whole,
+            watch=watch,
+        ),
+        as_json=as_json,
     )
 
 

@@ -8,6 +8,8 @@ logical instant. For people a key reads `0:aaw/3:agent/1`: names after `:`, indi
 
 import re
 import urllib.parse
+from collections.abc import Iterator
+from typing import cast
 
 from worldloom.core.errors import UsageError
 
@@ -33,20 +35,43 @@ def child_scope(scope: bytes, n: int, label: Label) -> bytes:
 
 def show_key(key: bytes) -> str:
     """The readable form of a key or scope."""
-    parts, at = [], 0
+    return "/".join(_shown(n, label) for n, label in _segments(key))
+
+
+def follows(later: bytes, earlier: bytes) -> bool:
+    """Whether the event at one key comes after that at another in every run: not before it, and not beside it.
+
+    Where their paths part, both lie in one scope: there the counter tells. Under one place of a scope lie siblings.
+    """
+    for one, other in zip(_segments(later), _segments(earlier), strict=False):
+        if one[0] != other[0]:
+            return one[0] > other[0]
+        if one[1] != other[1]:
+            return False
+    return False
+
+
+def _segments(key: bytes) -> Iterator[tuple[int, Label | None]]:
+    """Counter and label of each segment; the last of an event's key has no label."""
+    at = 0
     while at < len(key):
-        part = str(int.from_bytes(key[at : at + 4], "big"))
+        n = int.from_bytes(key[at : at + 4], "big")
         at += 4
-        tag = key[at : at + 1]
+        tag, label = key[at : at + 1], cast(Label | None, None)
         if tag == _INDEX and at + 5 < len(key):
-            part += f"#{int.from_bytes(key[at + 1 : at + 5], 'big')}"
+            label = int.from_bytes(key[at + 1 : at + 5], "big")
             at += 5
         elif tag == _NAME:
             end = key.index(_END, at)
-            part += ":" + urllib.parse.quote(key[at + 1 : end].decode("utf-8"), safe="")
+            label = key[at + 1 : end].decode("utf-8")
             at = end + 1
-        parts.append(part)
-    return "/".join(parts)
+        yield n, label
+
+
+def _shown(n: int, label: Label | None) -> str:
+    if label is None:
+        return str(n)
+    return f"{n}#{label}" if isinstance(label, int) else f"{n}:{urllib.parse.quote(label, safe='')}"
 
 
 def read_key(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The project file `worldloom.yaml`: models named once, rooms of one's own, where runs are kept.
+"""The project file `worldloom.yaml`: models named once and their prices, rooms of one's own, where runs are kept.
 
 It never holds a key to anything: those come from the environment and are neither printed nor stored.
 """
@@ -6,7 +6,7 @@ It never holds a key to anything: those come from the environment and are neithe
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -58,6 +58,24 @@ class ModelEntry(BaseModel):
     limits: ModelLimits = Field(default_factory=ModelLimits)
 
 
+class PriceEntry(BaseModel):
+    """What one model costs: by token, or by the hour of a GPU that serves it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    prompt: float | None = Field(default=None, ge=0, description="money per million tokens of prompts")
+    completion: float | None = Field(default=None, ge=0, description="money per million tokens of answers")
+    gpu_hour: float | None = Field(default=None, ge=0, description="money per hour of one GPU")
+    gpus: int | None = Field(default=None, ge=1, description="how many GPUs serve it")
+
+
+def _price(entry: PriceEntry) -> PriceEntry:
+    given = entry.model_dump(exclude_none=True).keys()
+    if given not in ({"prompt", "completion"}, {"gpu_hour", "gpus"}):
+        found = f"a price of {' and '.join(given) or 'nothing'}"
+        raise Faults(Fault((), found, "{prompt, completion} by token, or {gpu_hour, gpus} by time"))
+    return entry
+
+
 class _Serving(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     vllm: str | None = Field(None, min_length=1, description="vLLM's `vllm`, relative to this file")
@@ -72,6 +90,11 @@ class _ProjectFile(BaseModel):
     runs_dir: str | None = Field(
         None, min_length=1, description="folder of the records, relative to this file"
     )
+    prices: dict[str, Annotated[PriceEntry, AfterValidator(_price)]] = Field(
+        default_factory=dict,
+        description="model string: {prompt, completion} per million tokens, or {gpu_hour, gpus}",
+    )
+    currency: str = Field("USD", min_length=1, description="of the prices")
     serve: _Serving = Field(_Serving(vllm=None), description="how `worldloom serve` serves")
 
 
@@ -85,6 +108,7 @@ class Project:
         rooms: packages and folders, as written; relative folders are relative to the file.
         runs_dir: folder of the records; None if the file names none.
         vllm: the program that serves models; None if the file names none.
+        prices: model string -> what it costs, in `currency`.
     """
 
     file: Path
@@ -92,6 +116,8 @@ class Project:
     rooms: tuple[str, ...] = ()
     runs_dir: Path | None = None
     vllm: Path | None = None
+    prices: Mapping[str, PriceEntry] = field(default_factory=dict)
+    currency: str = "USD"
 
 
 def find_project(start: Path) -> Project | None:
@@ -118,7 +144,7 @@ def load_project(path: Path) -> Project:
     content = validate(document, _ProjectFile)
     runs_dir = path.parent / content.runs_dir if content.runs_dir else None
     vllm = path.parent / os.path.expanduser(content.serve.vllm) if content.serve.vllm else None
-    return Project(path, content.models, content.rooms, runs_dir, vllm)
+    return Project(path, content.models, content.rooms, runs_dir, vllm, content.prices, content.currency)
 
 
 def _refuse_secrets(document: Document) -> None:

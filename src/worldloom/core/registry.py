@@ -25,7 +25,7 @@ from worldloom.core.project import Project
 from worldloom.core.yamlio import Fault, Faults, parse, validate
 
 Role = Literal["world", "graph", "agent"]
-Part = Literal["factory", "body", "scorer", "options"]
+Part = Literal["factory", "body", "scorer", "options", "view"]
 
 ENTRY_POINTS = "worldloom.rooms"
 FOLDERS = ("agents", "worlds", "graphs", "memory", "tools")
@@ -34,9 +34,9 @@ RULES = "rules"
 """Name of the engine that is a world's own factory."""
 _REQUIRED: dict[Role, tuple[str, ...]] = {"world": ("kind", "body"), "graph": ("kind",), "agent": ()}
 _REFUSED: dict[Role, tuple[str, ...]] = {
-    "world": ("scorer",),
+    "world": ("scorer", "view"),
     "graph": ("body", "options"),
-    "agent": ("kind", "body", "scorer"),
+    "agent": ("kind", "body", "scorer", "view"),
 }
 
 
@@ -76,6 +76,8 @@ class _Card(BaseModel):
         default_factory=dict,
         description="graph: format -> what turns an ended episode into JSON of that format",
     )
+    view: Reference | None = Field(default=None, description="graph: what makes pictures of an episode")
+    asks_model: bool = Field(default=False, description="agent: it decides with a language model")
     extras: tuple[str, ...] = Field(
         default=(), description="optional parts of the distribution that the room needs"
     )
@@ -92,7 +94,7 @@ class _Card(BaseModel):
             for key in _REFUSED[self.role]
             if getattr(self, key) is not None
         ]
-        for key, role in (("exports", "graph"), ("engines", "world")):
+        for key, role in (("exports", "graph"), ("engines", "world"), ("asks_model", "agent")):
             if getattr(self, key) and self.role != role:
                 allowed = f"no `{key}` in a room with the role {self.role}"
                 faults.append(Fault((key,), f"the key {key!r}", allowed, key=True))
@@ -126,6 +128,8 @@ class Room:
             worlds only.
         options: reference of `(argument) -> options` for agents, `(engine, argument) -> options` for worlds: what an
             argument stands for, read once, so that a run does not depend on a file that may change.
+        asks_model: whether an agent decides with a language model.
+        view: reference of a `worldloom.core.picture.View`; graphs only.
     """
 
     role: Role
@@ -141,6 +145,8 @@ class Room:
     exports: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     options: str | None = None
+    asks_model: bool = False
+    view: str | None = None
 
     def load(self, part: Part = "factory") -> object:
         """Import a part of the room.
@@ -233,6 +239,12 @@ class Registry:
         """All rooms, or those of one role, by role and name."""
         return tuple(room for key, room in sorted(self._rooms.items()) if role in (None, key[0]))
 
+    def foreign(self) -> tuple[Room, ...]:
+        """The rooms that do not come with worldloom."""
+        return tuple(
+            room for room in self.rooms() if room.package is None or not room.package.startswith("worldloom.")
+        )
+
     def get(self, role: Role, name: str) -> Room:
         """The room of that role and name.
 
@@ -323,6 +335,8 @@ def _read(card: Traversable, package: str | None) -> Room:
         content.exports,
         content.engines,
         content.options,
+        content.asks_model,
+        content.view,
     )
 
 

@@ -92,6 +92,15 @@ class _FromName:
         return core_schema.no_info_after_validator_function(seat, handler.generate_schema(Name | Seat))
 
 
+def seats_of(cast: Mapping[str, Seat]) -> list[tuple[str, str]]:
+    """(name of a seat, its group) for every agent of a cast: `group`, or `group-1`, `group-2`, … of several."""
+    return [
+        (group if who.count == 1 else f"{group}-{n}", group)
+        for group, who in cast.items()
+        for n in range(1, who.count + 1)
+    ]
+
+
 class ScenarioLimits(BaseModel):
     """Limits that a scenario sets for its episodes; None leaves them to the run."""
 
@@ -157,13 +166,14 @@ class Body(BaseModel):
         header: the header of scenarios of this kind: a subclass of `Header` where the kind asks for more.
         keyed: paths of collections that may be written as a list of items with `id` or as a mapping by id;
             the model sees the mapping, and each item holds its `id`.
-        seats: names of the seats that `cast` may fill, one agent at each.
+        seats: names of the seats that `cast` may fill, one agent at each; None if it names groups of its own, each with
+            as many seats as its `count` says.
     """
 
     model_config = _STRICT
     header: ClassVar[type[Header]] = Header
     keyed: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    seats: ClassVar[tuple[str, ...]] = ("agent",)
+    seats: ClassVar[tuple[str, ...] | None] = ("agent",)
 
     def faults(self, header: Header) -> Iterable[Fault]:
         """Contradictions within the whole file that types cannot show; paths begin at the file's root."""
@@ -275,12 +285,14 @@ def _room_faults(
         if header.graph in graphs:
             found += f", which plays the kind {graphs[header.graph]!r}"
         yield _no_room(("graph",), found, header.graph, [g for g in graphs if graphs[g] == header.kind])
+    if model.seats is None:
+        yield from _group_faults(header)
     agents = [room.name for room in registry.rooms("agent")]
     for seat, who in header.cast.items():
-        if seat not in model.seats:
+        if model.seats is not None and seat not in model.seats:
             allowed = f"one of {', '.join(model.seats)}"
             yield Fault(("cast", seat), f"the seat {seat!r}", allowed, nearest(seat, model.seats), key=True)
-        if who.count != 1:
+        if model.seats is not None and who.count != 1:
             yield Fault(("cast", seat, "count"), f"{who.count} agents at the seat {seat!r}", "1")
         name = who.agent.partition(":")[0]
         if name not in agents:
@@ -288,6 +300,17 @@ def _room_faults(
             yield _no_room(
                 ("cast", seat) if short else ("cast", seat, "agent"), f"the agent {name!r}", name, agents
             )
+
+
+def _group_faults(header: Header) -> Iterable[Fault]:
+    """Casts that seat nobody, or two at one seat."""
+    if not header.cast:
+        yield Fault((), "nobody takes part", "`cast: {group: agent, or {agent, count, model}}`")
+    seated: dict[str, str] = {}
+    for seat, group in seats_of(header.cast):
+        if seated.setdefault(seat, group) != group:
+            found = f"the group {group!r} has a seat {seat!r}, and so has {seated[seat]!r}"
+            yield Fault(("cast", group), found, "each seat once", key=True)
 
 
 def _no_room(path: tuple[str, ...], found: str, name: str, names: list[str]) -> Fault:
@@ -316,7 +339,8 @@ def _kind(document: Document, registry: Registry) -> str:
         if value.get("kind") == other or (sign and "world" not in value):
             place = "kind" if value.get("kind") == other else sign or ""
             found = f"this is a {other} and no scenario"
-            raise DocumentError([document.problem((place,), found, "a scenario: id, world, …", key=True)])
+            allowed = "a scenario: id, world, …" + ("; for a study: worldloom sweep" if other == "study" else "")
+            raise DocumentError([document.problem((place,), found, allowed, key=True)])
     if "kind" not in value:
         if problem := _missing_kind(document, registry):
             raise DocumentError([problem])

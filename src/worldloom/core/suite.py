@@ -83,6 +83,12 @@ def confined(folder: Path, relative: str) -> Path | None:
     return path if inside and not os.path.isabs(relative) else None
 
 
+def library_file(relative: str) -> Path | None:
+    """A file of the library by its path there, e.g. `everyday/fridays-dinner.yaml`; None if there is none."""
+    file = confined(_library(), relative)
+    return file if file is not None and file.is_file() else None
+
+
 def _library() -> Path:
     return Path(str(files("worldloom").joinpath("worlds", "library")))
 

@@ -1,10 +1,11 @@
 """Chance: draws that depend on where they are asked for, never on who asked first.
 
-`generator` gives a Philox stream keyed by (seed, component, scope); `uniforms` gives one number per seat, each a pure
-function of (seed, component, round, seat, index), computed for a whole column at once.
+`generator` gives a Philox stream keyed by (seed, component, scope); `uniforms`, `normals` and `gumbels` give one number
+per seat, each a pure function of (seed, component, round, seat, index), computed for a whole column at once.
 """
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,3 +38,27 @@ def uniforms(
     x = (x ^ (x >> np.uint64(27))) * _MIX_2
     x = x ^ (x >> np.uint64(31))
     return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def normals(
+    seed: int, component: str, round: int, seats: NDArray[np.uint64], index: int = 0
+) -> NDArray[np.float64]:
+    """Draws from N(0, 1), as `uniforms` (Box and Muller, 1958); at most 8.66 from 0."""
+    radius = np.sqrt(-2.0 * np.log(_above_zero(uniforms(seed, component, round, seats, 2 * index))))
+    return radius * np.cos(2.0 * np.pi * uniforms(seed, component, round, seats, 2 * index + 1))
+
+
+def gumbels(
+    seed: int, component: str, round: int, seats: NDArray[np.uint64], index: int = 0
+) -> NDArray[np.float64]:
+    """Draws from the standard Gumbel distribution, as `uniforms`; from -3.62 to 36.74."""
+    return -np.log(-np.log(_above_zero(uniforms(seed, component, round, seats, index))))
+
+
+def pairs(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+    """One number for each pair of numbers below 2^32, to be drawn for like a seat."""
+    return (first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64)
+
+
+def _above_zero(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(draws, 2.0**-54)

@@ -9,23 +9,25 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worldloom.core.canonical import Json, canonical, parse
+from worldloom.core.canonical import Json, canonical
 from worldloom.core.content import Blob
-from worldloom.core.errors import Ended, ModelError, RecordError, ToolError, UsageError, offer
-from worldloom.core.key import child_scope, event_key, show_key
+from worldloom.core.errors import Ended, ModelError, ToolError, UsageError, offer
+from worldloom.core.key import child_scope, event_key
 from worldloom.core.surrogates import mend
 from worldloom.models.model import Completion, Model, Request
 from worldloom.runs.block import pack_columns
 from worldloom.runs.chance import generator
-from worldloom.runs.effect import EffectClass, Fate, Tool
-from worldloom.runs.episode import Episode
-from worldloom.runs.ledger import NullLedger, unchanged
+from worldloom.runs.effect import ASK, ASKED, Call, Fate, Tool
+from worldloom.runs.ending import RUN_LIMIT
+from worldloom.runs.episode import Episode, Person
+from worldloom.runs.ledger import NullLedger
 from worldloom.runs.limits import Budget, Limits, Usage
+from worldloom.runs.outside import effect
 from worldloom.runs.recorder import answer_of, completion_of
 
 T = TypeVar("T")
@@ -74,10 +76,18 @@ class Context:
 
     @staticmethod
     def null(
-        models: Mapping[str, Model] | None = None, seed: int = 0, limits: Limits | None = None
+        models: Mapping[str, Model] | None = None,
+        seed: int = 0,
+        limits: Limits | None = None,
+        person: Person | None = None,
     ) -> "Context":
-        """A context that records nothing: with it, a built graph is an ordinary graph."""
-        return Context(Episode(NullLedger(), seed=seed, models=models or {}, limits=limits or Limits()))
+        """A context that records nothing: with it, a built graph is an ordinary graph.
+
+        Args:
+            person: is asked what `ask` asks; without one, the graph ends there as `waiting`.
+        """
+        limits = limits or Limits()
+        return Context(Episode(NullLedger(), seed=seed, models=models or {}, limits=limits, person=person))
 
     # What an episode may know of itself
 
@@ -143,18 +153,22 @@ class Context:
 
         async def ask() -> Json:
             nonlocal wording
+            if not episode.meter.begin():
+                raise episode.stopped(key, "model.1", RUN_LIMIT)
             try:
                 completion = await model.complete(request)
             except ModelError as error:
                 wording = mend(str(error))
                 episode.ledger.note(key, "model_error.1", {"kind": error.kind, "text": wording})
                 return {"error": error.kind}
+            episode.meter.answer(name, completion.usage)
             episode.ledger.note(key, "model.1", dict(completion.telemetry))
             return answer_of(completion)
 
         if episode.ledger.recorded(key) is None:
             episode.ledger.note(key, "request.1", shown)
-        answer = await self._effect("model.1", digest, ask, "repeatable")
+        call = Call(self._next(), "model.1", f"model {name}", digest, ask, "repeatable")
+        answer = await effect(episode, call)
         assert isinstance(answer, dict)
         try:
             completion = completion_of(answer)
@@ -162,10 +176,11 @@ class Context:
             if wording:  # for people, and out of a program's way: a replay does not have it
                 error.add_note(wording)
             raise
-        prompt, answered = completion.usage.prompt_tokens or 0, completion.usage.completion_tokens or 0
-        episode.usage.answer(name, prompt, answered)
+        before = episode.usage.tokens
+        episode.usage.answer(name, completion.usage)
         if budgeted:
-            self._budget.tokens += prompt + answered
+            self._budget.tokens += episode.usage.tokens - before
+            episode.pay(name, completion.usage)
         return completion
 
     async def tool(self, tool: Tool, arguments: Mapping[str, Json]) -> Json:
@@ -189,7 +204,10 @@ class Context:
             found = await tool.lookup(idempotency_key)
             return found if isinstance(found, Fate) else {"value": found}
 
-        answer = await self._effect("tool.1", self._digest(request), call, tool.effect_class, lookup)
+        what, digest = f"tool {tool.name}", self._digest(request)
+        answer = await effect(
+            self._episode, Call(self._next(), "tool.1", what, digest, call, tool.effect_class, lookup)
+        )
         assert isinstance(answer, dict)
         if "error" in answer:
             raise ToolError(str(answer["error"]))
@@ -201,9 +219,30 @@ class Context:
         async def read() -> Json:
             return self._episode.wall()
 
-        seconds = await self._effect("wall.1", self._digest({}), read, "repeatable")
+        call = Call(self._next(), "wall.1", "", self._digest({}), read, "repeatable")
+        seconds = await effect(self._episode, call)
         assert isinstance(seconds, float)
         return seconds
+
+    async def ask(self, question: str, *, choices: Sequence[str] = ()) -> str:
+        """Ask a person; the answer is text, one of `choices` if there are any.
+
+        As long as nobody has answered, the episode is `waiting`: siblings of this scope run to their end, nothing that
+        would follow begins, and the process may end. With an answer, a resume goes on here.
+
+        Raises:
+            Ended: nobody has answered yet, or the run was stopped.
+        """
+        asked: dict[str, Json] = {"question": question, "choices": list(choices)}
+        self.emit(ASKED, asked)
+        key, request = self.here, self._digest(asked)
+
+        async def answer() -> Json:
+            return await self._episode.answered(key, request, question, choices)
+
+        said = await effect(self._episode, Call(self._next(), ASK, "", request, answer, "repeatable"))
+        assert isinstance(said, str)
+        return said
 
     def blob(self, data: bytes, media_type: str) -> Blob:
         """Keep bytes beside the record; facts name them by `Blob.ref`."""
@@ -299,102 +338,3 @@ class Context:
 
     def _digest(self, request: Mapping[str, Json]) -> str:
         return hashlib.sha256(self._episode.ledger.mend(canonical(dict(request)))).hexdigest()
-
-    async def _effect(
-        self,
-        type: str,
-        request: str,
-        ask: Callable[[], Awaitable[Json]],
-        effect_class: EffectClass,
-        lookup: Callable[[], Awaitable[Json | Fate]] | None = None,
-    ) -> Json:
-        """The one way to the outside: use the recorded answer, or ask and record."""
-        ledger = self._episode.ledger
-        key = self._next()
-        self._episode.check_stopped(key, type, key)
-        old, wording = ledger.recorded(key), ""
-        if old is not None:
-            body = ledger.body(key)
-            if old.type != type or body.get("request") != request or not body.keys() & {"answer", "broke"}:
-                asked = f"{old.type} with request {str(body.get('request'))[:16]}…"
-                raise ledger.diverged(key, asked, f"{type} with request {request[:16]}…")
-        else:
-            ledger.must_ask(key, type, request)
-            outcome, wording = await self._asked(key, type, request, ask, effect_class, lookup)
-            body = {"request": request, **outcome}
-            if ledger.mend is not unchanged:
-                body = cast(dict[str, Json], parse(ledger.mend(canonical(body))))
-        ledger.record(key, type, body)
-        if "broke" in body:
-            broke = Ended("tool_failed" if type == "tool.1" else "error", f"{type} broke: {body['broke']}")
-            broke.add_note(wording)
-            raise broke
-        answer: Json = body["answer"]
-        return answer
-
-    async def _asked(
-        self,
-        key: bytes,
-        type: str,
-        request: str,
-        ask: Callable[[], Awaitable[Json]],
-        effect_class: EffectClass,
-        lookup: Callable[[], Awaitable[Json | Fate]] | None,
-    ) -> tuple[dict[str, Json], str]:
-        """What the outside said, as the answer to be recorded.
-
-        If it broke, that is the name of the exception; its text, which is for people, stands beside it.
-        """
-        ledger = self._episode.ledger
-        if lookup is not None and effect_class == "once":
-            if ledger.intended(key) is None:
-                await ledger.intend(key, request)
-            elif (found := await self._looked_up(key, type, lookup)) is not Fate.NEVER:
-                return {"answer": found}, ""
-        elif effect_class == "idempotent":
-            await ledger.durable()
-        try:
-            answer = await self._outside(key, type, ask)
-            canonical(answer)
-        except Ended:
-            raise
-        except Exception as fault:  # noqa: BLE001  # the outside may raise anything; a replay must find it again
-            wording = mend(repr(fault))
-            ledger.note(key, "broke.1", {"text": wording})
-            return {"broke": fault.__class__.__name__}, wording
-        return {"answer": answer}, ""
-
-    async def _looked_up(
-        self, key: bytes, type: str, lookup: Callable[[], Awaitable[Json | Fate]]
-    ) -> Json | Literal[Fate.NEVER]:
-        """The answer of a call of an earlier life; raises `Ended` if nobody knows what became of it."""
-        try:
-            found = await self._outside(key, type, lookup)
-            if not isinstance(found, Fate):
-                canonical(found)
-        except Ended:
-            raise
-        except Exception as fault:  # noqa: BLE001  # a tool that cannot be asked cannot tell
-            self._episode.ledger.note(key, "broke.1", {"text": mend(repr(fault))})
-            found = Fate.UNKNOWN
-        if found is Fate.UNKNOWN:
-            detail = f"the call at {show_key(key)} was sent before a crash"
-            raise self._episode.stopped(key, type, "in_doubt", detail)
-        return found
-
-    async def _outside(self, key: bytes, at: str, ask: Callable[[], Awaitable[T]]) -> T:
-        task = asyncio.current_task()
-        if task is None:
-            raise RecordError("an effect needs a running asyncio task")
-        if self._episode.stop_reason is not None:  # while the request was made durable
-            raise self._episode.stopped(key, at)
-        with self._episode.waiting(task):
-            try:
-                return await ask()
-            except asyncio.CancelledError:
-                if not task.cancelling():
-                    raise RuntimeError("what was asked was cancelled from within") from None
-                if self._episode.stop_reason is None:
-                    raise
-                task.uncancel()
-                raise self._episode.stopped(key, at) from None

@@ -11,6 +11,15 @@ Fault = Literal["none", "agent", "world", "judge", "infrastructure", "person"]
 ENDED = "ended.1"
 """Type of the last row of an episode, which says how it ended."""
 
+WAITING = "waiting"
+"""Reason of an episode that waits for a person's answer: it has not ended, and goes on once there is one."""
+
+RUN_LIMIT = "run_limit"
+"""Reason of an episode that was under way when the run had used what it may use: a resume goes on with it."""
+
+RESUMABLE = ("cancelled", RUN_LIMIT, WAITING)
+"""Reasons of episodes that have not ended; a resume goes on with them."""
+
 REASONS: dict[str, tuple[Fault, str]] = {
     "completed": ("none", "the agent said that it was done"),
     "finished": ("none", "the world came to its end"),
@@ -20,9 +29,12 @@ REASONS: dict[str, tuple[Fault, str]] = {
     "repeat_limit": ("agent", "the same failing action was repeated too often"),
     "invalid_replies": ("agent", "the model gave no usable reply several times in a row"),
     "context_overflow": ("agent", "the prompt no longer fitted into the model's context window"),
+    "cost_limit": ("agent", "the limit on money was reached"),
     "refused": ("agent", "the model or its provider declined"),
     "wall_limit": ("infrastructure", "the limit on wall-clock time was reached"),
     "cancelled": ("person", "the run was interrupted"),
+    RUN_LIMIT: ("person", "the run had used what it may use"),
+    WAITING: ("person", "a person's answer is awaited"),
     "model_failed": ("infrastructure", "the model server did not answer"),
     "in_doubt": ("infrastructure", "a side effect was sent before a crash and its outcome is unknown"),
     "tool_failed": ("infrastructure", "a tool broke"),
@@ -48,6 +60,11 @@ class End:
     @property
     def fault(self) -> Fault:
         return REASONS[self.reason][0]
+
+    @property
+    def status(self) -> str:
+        """Of an episode that came to this end: `ended`, or, if a resume goes on with it, why it has not."""
+        return self.reason if self.reason in RESUMABLE else "ended"
 
 
 def earliest(old: "End | None", new: "End | None") -> "End | None":

@@ -1,19 +1,26 @@
 """What the contexts of one episode share: ledger, models, limits, and the signal to stop."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from worldloom.core.errors import Ended, ModelError, ToolError
+from worldloom.core.errors import Ended, ModelError, ToolError, UsageError, offer
+from worldloom.core.key import follows
 from worldloom.models.model import Model
-from worldloom.runs.ending import End
+from worldloom.models.model import Usage as Counts
+from worldloom.runs.cost import Prices
+from worldloom.runs.effect import ASK, Verify
+from worldloom.runs.ending import WAITING, End
 from worldloom.runs.ledger import Ledger
-from worldloom.runs.limits import Limits, Usage
+from worldloom.runs.limits import Limits, Meter, Usage
 from worldloom.runs.recorder import Prompts
 
 STOPPED = "stopped.1"
 """Type of the row that says: here, the outside stopped the episode."""
+
+Person = Callable[[str, Sequence[str]], Awaitable[str]]
+"""Somebody who is there to be asked: question, choices -> answer."""
 
 
 @dataclass
@@ -24,6 +31,11 @@ class Episode:
         id: digest of scenario, cast, seed and epoch; part of every idempotency key.
         seed: from which all chance derives.
         wall: reads the wall clock, in seconds; asked only through an effect.
+        answers: key -> (digest of the question, what a person has answered), given since the episode began to wait.
+        person: answers what is asked and not in `answers`; without one the episode waits.
+        verify: in a replay, asks again what is on record.
+        prices: of the models; a limit on cost needs those by token.
+        meter: what the whole run may use.
     """
 
     ledger: Ledger
@@ -34,26 +46,50 @@ class Episode:
     wall: Callable[[], float] = lambda: 0.0
     usage: Usage = field(default_factory=Usage)
     stop_reason: str | None = None
+    answers: Mapping[bytes, tuple[str, str]] = field(default_factory=dict)
+    person: Person | None = None
+    verify: Verify | None = None
+    prices: Prices = Prices()
+    meter: Meter = field(default_factory=Meter)
 
     def __post_init__(self) -> None:
         self.prompts = Prompts(self.ledger.mend)
         self._waiting: set[asyncio.Task[Any]] = set()
+        self._stops: list[tuple[bytes, str]] = []
+        self.given_up = False
+        """Whether effects under way were given up: who waits for one is then cancelled, and it was the stop."""
+        self._cost = 0.0
         self.struck: End | None = None
-        """Where a stop has struck; of several places, the smallest."""
+        """Where a stop has struck; of several places the smallest, and of one that waits for a person the last."""
 
-    def stop(self, reason: str) -> None:
-        """Stop the episode from outside: effects under way are given up, no other begins."""
-        if self.stop_reason is None:
-            self.stop_reason = reason
+    def stop(self, reason: str, *, give_up: bool = True) -> None:
+        """Stop the episode from outside: no further effect begins.
+
+        Args:
+            give_up: effects under way, too; else they come to their end, since they are paid.
+        """
+        self.stop_reason = self.stop_reason or reason
+        if give_up and not self.given_up:
+            self.given_up = True
             # Not at once: a task that is running cannot be cancelled where it waits.
             asyncio.get_running_loop().call_soon(self._give_up)
+
+    def pay(self, name: str, counts: Counts) -> None:
+        """Count what an answer cost that an agent was given; one recorded earlier counts again, as it did then."""
+        if self.limits.cost is not None:
+            self._cost += self.prices.of(name, counts.prompt_tokens, counts.completion_tokens)
+            if self._cost >= self.limits.cost:
+                self.stop("cost_limit", give_up=False)
 
     def _give_up(self) -> None:
         for task in self._waiting:
             task.cancel()
 
     def check_stopped(self, key: bytes, at: str, inside: bytes) -> None:
-        """Raise `Ended` if the episode was stopped, now or, in an earlier life, at this very key.
+        """Raise `Ended` if the episode was stopped, now, in an earlier life at this very key, or at a key before it.
+
+        Where a stop strikes one of several siblings (a tool in doubt, a person who has not answered), the others run
+        to their end; what would come after it does not begin, whoever has caught the exception.
 
         Args:
             at: what is about to begin under `key`: a `node`, a `map`, or an effect by its type.
@@ -66,18 +102,44 @@ class Episode:
                 raise self.stopped(key, at, str(body.get("reason")))
         elif self.stop_reason is not None and not self.ledger.replaying and not self.ledger.holds(inside):
             raise self.stopped(key, at)
+        else:
+            for stop, reason in self._stops:
+                if follows(key, stop):
+                    raise self.stopped(key, at, reason)
 
     def stopped(self, key: bytes, at: str, reason: str | None = None, detail: str = "") -> Ended:
         """Record at `key` that the outside stopped the episode, which is then how it ends, whoever catches this."""
         reason = reason or self.stop_reason or "cancelled"
         self.ledger.record(key, STOPPED, {"reason": reason, "at": at})
-        if self.struck is None or key < self.struck.key:
-            self.struck = End(reason, detail, key)
+        self._stops.append((key, reason))
+        struck = End(reason, detail, key)
+        if self.struck is None or _weight(struck) < _weight(self.struck):
+            self.struck = struck
         return Ended(reason, detail)
+
+    async def answered(self, key: bytes, request: str, question: str, choices: Sequence[str]) -> str:
+        """What a person has answered to the question under `key`.
+
+        Raises:
+            Ended: nobody has answered.
+            UsageError: the answer is none of the choices.
+        """
+        digest, answer = self.answers.get(key, ("", ""))
+        if digest != request:
+            if self.person is None:
+                raise self.stopped(key, ASK, WAITING)
+            answer = await self.person(question, choices)
+        if choices and answer not in choices:
+            raise UsageError(f"{answer!r} is no answer to {question!r}{offer(answer, choices)}")
+        return answer
 
     def waiting(self, task: "asyncio.Task[Any]") -> "_Waiting":
         """While entered, `stop` cancels the task."""
         return _Waiting(self._waiting, task)
+
+
+def _weight(end: End) -> tuple[bool, bytes]:
+    return end.reason == WAITING, end.key
 
 
 class _Waiting:

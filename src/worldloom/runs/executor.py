@@ -5,22 +5,24 @@ each episode was stopped and comes back with what there is.
 """
 
 import asyncio
+import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 from worldloom.core.canonical import canonical, digest, parse
 from worldloom.core.errors import Divergence, Ended, RecordError
-from worldloom.core.event import Event
 from worldloom.core.surrogates import mend
 from worldloom.models.model import Model
 from worldloom.runs.context import Context
-from worldloom.runs.effect import EFFECTS
-from worldloom.runs.ending import ENDED, End
-from worldloom.runs.episode import STOPPED, Episode, end_of
+from worldloom.runs.cost import Prices
+from worldloom.runs.effect import Verify
+from worldloom.runs.ending import RUN_LIMIT, WAITING, End
+from worldloom.runs.episode import Episode, end_of
 from worldloom.runs.ledger import Ledger, unchanged
-from worldloom.runs.limits import Limits
+from worldloom.runs.limits import Limits, Meter
+from worldloom.runs.past import take_up
 from worldloom.runs.program import EpisodeProgram, play
 from worldloom.runs.scorer import EpisodeRecord, Scorer
 from worldloom.runs.store import (
@@ -30,7 +32,6 @@ from worldloom.runs.store import (
     Score,
     put_episode,
     put_scores,
-    reopen,
 )
 from worldloom.runs.writer import Writer
 
@@ -41,6 +42,7 @@ class Planned:
 
     Attributes:
         judge: digest of what makes the judge judge as it does; empty if there is none.
+        prices: of the models, by which a limit on cost is reached.
     """
 
     row: EpisodeRow
@@ -48,6 +50,7 @@ class Planned:
     scorer: Scorer
     limits: Limits
     judge: str = ""
+    prices: Prices = Prices()
 
 
 @dataclass
@@ -59,7 +62,12 @@ class Executor:
         concurrency: episodes at a time.
         mend: replaces secrets before anything is written.
         on_end: told of every episode that has ended, with its scores.
+        making: number of what the episodes are played with; see `api.provenance`. What an episode that was begun with
+            another has recorded is dropped: none is half one and half the other.
+        meter: what the episodes may use together; if that is used up, the run stops with `run_limit`.
         active: row number -> episode under way, for those who watch.
+        waiting: how many of the episodes played wait for a person's answer.
+        unfinished: how many of them have not ended.
     """
 
     store: RunStore
@@ -68,17 +76,25 @@ class Executor:
     concurrency: int = 8
     mend: Callable[[bytes], bytes] = unchanged
     on_end: Callable[[EpisodeRow, Sequence[Score]], None] = lambda row, scores: None
+    making: int = 0
+    meter: Meter = field(default_factory=Meter)
 
     def __post_init__(self) -> None:
         self.active: dict[int, Episode] = {}
+        self.waiting = self.unfinished = 0
         self.stop_reason: str | None = None
         self._failure: RecordError | None = None
+        self.meter.on_limit = lambda: self.stop(RUN_LIMIT, give_up=False)
 
-    def stop(self, reason: str) -> None:
-        """Stop from outside, e.g. with reason `cancelled`."""
+    def stop(self, reason: str, *, give_up: bool = True) -> None:
+        """Stop from outside, e.g. with reason `cancelled`.
+
+        Args:
+            give_up: model calls under way, too; else they come to their end.
+        """
         self.stop_reason = self.stop_reason or reason
         for episode in self.active.values():
-            episode.stop(reason)
+            episode.stop(reason, give_up=give_up)
 
     async def run(self, planned: Sequence[Planned]) -> None:
         """Play all episodes, or as many as there is time for before `stop`.
@@ -88,6 +104,7 @@ class Executor:
                 which stops no other.
         """
         waiting, workers = iter(planned), min(self.concurrency, len(planned))
+        self.unfinished = len(planned)
 
         async def work() -> None:
             for one in waiting:
@@ -100,8 +117,9 @@ class Executor:
                     if not isinstance(failure, Divergence):
                         self.stop("cancelled")
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(work()) for _ in range(workers)]
+        with _timer(self.meter.limits.wall_s, lambda: self.stop(RUN_LIMIT)):
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(work()) for _ in range(workers)]
         for task in tasks:
             task.result()  # a worker that was cancelled, which the group keeps to itself, has left episodes behind
         if self._failure is not None:
@@ -110,7 +128,7 @@ class Executor:
     async def _play(self, planned: Planned) -> None:
         number, begun, started_at = planned.row.row, time.perf_counter(), time.time()
         episode, scoring = self._open(planned)
-        put_episode(self.writer, number, status="running", started_at=started_at)
+        put_episode(self.writer, number, status="running", started_at=started_at, making=self.making)
         try:
             end = await self._played(planned, episode)
             scores, problem = await self._scored(planned, episode, scoring)
@@ -121,7 +139,7 @@ class Executor:
         usage = episode.usage
         row = replace(
             planned.row,
-            status="cancelled" if end.reason == "cancelled" else "ended",
+            status=end.status,
             reason=end.reason,
             fault=end.fault,
             detail=self._mended("; ".join(part for part in (problem, end.detail) if part)) or None,
@@ -132,6 +150,7 @@ class Executor:
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             models=usage.by_model,
+            scoring_models=scoring.usage.by_model,
             started_at=started_at,
             seconds=time.perf_counter() - begun,
         )
@@ -139,14 +158,8 @@ class Executor:
 
     async def _played(self, planned: Planned, episode: Episode) -> End:
         self.active[planned.row.row] = episode
-        timer = None
-        if planned.limits.wall_s is not None:
-            timer = asyncio.get_running_loop().call_later(planned.limits.wall_s, episode.stop, "wall_limit")
-        try:
+        with _timer(planned.limits.wall_s, lambda: episode.stop("wall_limit")):
             return await play(planned.program, episode)
-        finally:
-            if timer is not None:
-                timer.cancel()
 
     async def _scored(
         self, planned: Planned, played: Episode, scoring: Episode
@@ -175,35 +188,43 @@ class Executor:
         return str(parse(self.mend(canonical(mend(text)))))
 
     def _open(self, planned: Planned) -> tuple[Episode, Episode]:
-        """The episode and its scoring pass, with what an earlier life left of them."""
-        row, intents = planned.row, dict[bytes, str]()
-        recorded: dict[str, dict[bytes, Event]] = {"": {}, DEFAULT_SCORING: {}}
-        if row.status != "planned":
-            intents, undone = self.store.intents(row.row), list[tuple[str, bytes]]()
-            for scoring in recorded:
-                recorded[scoring], gone = before_the_stop(self.store.arrivals(row.row, scoring))
-                undone += [(scoring, key) for key in gone]
-            reopen(self.writer, row.row, undone)
-        played, scored = (
-            Ledger((row.row, name), self.writer, rows, intents=intents, mend=self.mend)
-            for name, rows in recorded.items()
-        )
+        """The episode and its scoring pass, with what of an earlier life holds."""
+        row = planned.row
+        past = take_up(self.store, self.writer, row, self.making)
+        played = Ledger((row.row, ""), self.writer, past.events, intents=past.intents, mend=self.mend)
+        scored = Ledger((row.row, DEFAULT_SCORING), self.writer, past.judged, mend=self.mend)
         return (
-            Episode(played, row.id, row.seed, self.models, planned.limits, wall=time.time),
-            Episode(scored, row.id, row.seed, self.models),
-        )
+            Episode(
+                played, row.id, row.seed, self.models, planned.limits, wall=time.time, answers=past.answers,
+                prices=planned.prices, meter=self.meter,
+            ),
+            Episode(scored, row.id, row.seed, self.models, meter=self.meter),
+        )  # fmt: skip
 
     def _close(self, row: EpisodeRow, scores: Sequence[Score]) -> None:
         put_scores(self.writer, row.row, scores)
         # Last: an episode that says it has ended is complete, wherever a crash cut.
         put_episode(self.writer, row.row, **{name: getattr(row, name) for name in _CLOSING})
+        self.waiting += row.status == WAITING
+        self.unfinished -= row.status == "ended"
         self.on_end(row, scores)
 
 
 _CLOSING = (
     "status", "reason", "fault", "detail", "fingerprint", "scored", "steps", "model_calls", "prompt_tokens",
-    "completion_tokens", "models", "seconds",
+    "completion_tokens", "models", "scoring_models", "seconds",
 )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _timer(seconds: float | None, strike: Callable[[], None]) -> Iterator[None]:
+    """While entered, `strike` is called after so many seconds."""
+    timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, strike)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 class _NotScored(Exception):
@@ -220,29 +241,17 @@ def judged_fingerprint(planned: Planned, scoring: Episode) -> str | None:
 async def scores_of(scorer: Scorer, played: Episode, scoring: Episode) -> list[Score]:
     """The scores of an episode; what a judge says is recorded in the ledger of the scoring pass.
 
+    An episode that waits for a person has none yet.
+
     Raises:
         Ended: the pass was stopped.
         RecordError: the record cannot be written, or diverges.
     """
+    if played.struck is not None and played.struck.reason == WAITING:
+        return []
     scores = await scorer.score(EpisodeRecord(played.ledger.rows()), Context(scoring))
     scoring.ledger.check_past("the end of the scoring pass")
     return scores
-
-
-def before_the_stop(arrivals: Iterable[Event]) -> tuple[dict[bytes, Event], list[bytes]]:
-    """What of an episode's record holds if it goes on, and the keys of what has to go.
-
-    A stop, and what was concluded after it, has to go. What the outside said holds, also if it arrived after the stop:
-    it had been asked before.
-    """
-    kept, undone, stopped = {}, [], False
-    for event in arrivals:
-        stopped = stopped or event.type in (STOPPED, ENDED)
-        if stopped and event.type not in EFFECTS:
-            undone.append(event.key)
-        else:
-            kept[event.key] = event
-    return kept, undone
 
 
 async def replay_episode(
@@ -251,11 +260,13 @@ async def replay_episode(
     scores: Sequence[Score],
     models: Mapping[str, Model],
     mend: Callable[[bytes], bytes] = unchanged,
+    verify: Verify | None = None,
 ) -> str | None:
     """Play a recorded episode again without asking the outside anything, and see whether all that is told of it holds.
 
     Args:
         scores: those that the record holds.
+        verify: asks the outside again after all, and changes nothing.
 
     Returns:
         What the projection or the scores say otherwise than the events do; None if nothing.
@@ -268,8 +279,8 @@ async def replay_episode(
         Ledger((row.row, name), recorded=store.events(row.row, name), may_grow=False, mend=mend)
         for name in ("", DEFAULT_SCORING)
     )
-    scoring = Episode(passed, row.id, row.seed, models)
-    episode = Episode(played, row.id, row.seed, models, planned.limits)
+    scoring = Episode(passed, row.id, row.seed, models, verify=verify)
+    episode = Episode(played, row.id, row.seed, models, planned.limits, verify=verify, prices=planned.prices)
     end = await play(planned.program, episode)
     found = asdict(episode.usage)
     found |= {"fingerprint": played.fingerprint(), "reason": end.reason, "fault": end.fault}
@@ -285,6 +296,10 @@ async def replay_episode(
         again = []
     if row.scored != judged_fingerprint(planned, scoring):
         return "scored: what the record tells of the judge's answers is not what its events give"
+    if row.scoring_models != scoring.usage.by_model:
+        return (
+            f"scoring_models: the record tells {row.scoring_models}, its events give {scoring.usage.by_model}"
+        )
     for told, given in itertools.zip_longest(scores, again):
         if told != given:
             return f"score: the record tells {_shown(told)}, its events give {_shown(given)}"

@@ -9,7 +9,7 @@ from worldloom.core.content import Blob
 from worldloom.core.errors import UsageError
 from worldloom.core.event import Event, pack
 from worldloom.core.key import show_key
-from worldloom.runs.effect import EFFECTS
+from worldloom.runs.effect import ASK, EFFECTS
 from worldloom.runs.redact import redactor
 from worldloom.runs.store import RunStore, put_episode
 
@@ -29,7 +29,7 @@ def forked(
 
 
 def answered(event: Event, answer: Json) -> Event:
-    """The row of an effect with another answer: of a model its text, of anything else JSON.
+    """The row of an effect with another answer: of a model or a person text, of anything else JSON.
 
     Raises:
         UsageError: the row holds no answer, or one of another kind.
@@ -52,6 +52,8 @@ def answered(event: Event, answer: Json) -> Event:
         }
     elif event.type == "tool.1":
         answer = {"value": answer}
+    elif event.type == ASK and not isinstance(answer, str):
+        raise UsageError(f"the answer at {where} is a person's; allowed: text")
     data, blob = pack({"request": event.body["request"], "answer": answer}, redactor())
     return Event(event.key, event.type, data, None if blob is None else lambda _: blob.data)
 

@@ -1,15 +1,19 @@
-"""Limits of one episode, and what has been used of them.
+"""Limits of one episode and of one run, and what has been used of them.
 
 Model calls are reserved before a map and tokens are checked where nodes and maps begin, so that where a limit strikes
-does not depend on which sibling was quicker. Wall time comes from outside: it is recorded where it strikes.
+does not depend on which sibling was quicker. Wall time, money and what a run may use come from outside: such a limit is
+recorded where it strikes.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from worldloom.core.arguments import whole
-from worldloom.core.canonical import canonical
+from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import Ended, UsageError
+from worldloom.models.model import Usage as Counts
+from worldloom.runs.cost import Prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,7 @@ class Limits:
         tokens: prompt and answer tokens of these together.
         wall_s: seconds of wall-clock time.
         repeats: times the same action may fail in the same way, and turns without a usable reply, in a row.
+        cost: money for models of agents, in the currency of the prices.
 
     Raises:
         UsageError: one is out of range.
@@ -32,16 +37,78 @@ class Limits:
     tokens: int | None = None
     wall_s: float | None = None
     repeats: int = 5
+    cost: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("steps", self.steps), ("repeats", self.repeats)):
             whole(name, value, 1)
-        for name, limit in (("model_calls", self.model_calls), ("tokens", self.tokens)):
-            if limit is not None:
-                whole(name, limit, 0)
-        wall_s = self.wall_s
-        if wall_s is not None and not (type(wall_s) in (int, float) and 0 < wall_s < math.inf):
-            raise UsageError(f"wall_s is {wall_s!r}; allowed: seconds, more than 0")
+        _check(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What one `run` or `resume` may use in all, judges and simulated worlds included; None is no limit.
+
+    Recorded answers cost nothing again, so a resume begins at 0. A call that is under way when a limit is reached comes
+    to its end, so tokens and cost may pass it by the calls that are under way together.
+
+    Attributes:
+        model_calls: requests sent to models.
+        tokens: prompt and answer tokens of these together.
+        cost: money for these, in the currency of the prices.
+        wall_s: seconds of wall-clock time.
+
+    Raises:
+        UsageError: one is out of range.
+    """
+
+    model_calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    wall_s: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+def _check(limits: Limits | RunLimits) -> None:
+    for name, limit in (("model_calls", limits.model_calls), ("tokens", limits.tokens)):
+        if limit is not None:
+            whole(name, limit, 0)
+    for name, amount, unit in (("wall_s", limits.wall_s, "seconds"), ("cost", limits.cost, "money")):
+        if amount is not None and not (type(amount) in (int, float) and 0 < amount < math.inf):
+            raise UsageError(f"{name} is {amount!r}; allowed: {unit}, more than 0")
+
+
+class Meter:
+    """What a `run` or `resume` has used of its limits, over all its episodes.
+
+    Attributes:
+        on_limit: called when a request is not to be sent because a limit has been reached.
+    """
+
+    def __init__(self, limits: RunLimits = RunLimits(), prices: Prices = Prices()) -> None:
+        self.limits = limits
+        self.on_limit: Callable[[], None] = lambda: None
+        self._prices = prices
+        self._calls, self._tokens, self._cost = 0, 0.0, 0.0
+
+    def begin(self) -> bool:
+        """Count a request that is about to be sent; False if it must not be."""
+        limits = self.limits
+        used = ((self._calls, limits.model_calls), (self._tokens, limits.tokens), (self._cost, limits.cost))
+        if any(limit is not None and amount >= limit for amount, limit in used):
+            self.on_limit()
+            return False
+        self._calls += 1
+        return True
+
+    def answer(self, name: str, counts: Counts) -> None:
+        """Count an answer. One whose tokens the server has not counted uses up a limit on tokens or cost."""
+        prompt, completion = counts.prompt_tokens, counts.completion_tokens
+        self._tokens += math.inf if prompt is None or completion is None else prompt + completion
+        if self.limits.cost is not None:
+            self._cost += self._prices.of(name, prompt, completion)
 
 
 class Budget:
@@ -104,7 +171,8 @@ class Usage:
     """What an episode has used so far; prompt and completion tokens as servers reported them.
 
     Attributes:
-        models: name of a model -> [calls, prompt tokens, completion tokens]; the others are sums over all.
+        models: name of a model -> [calls, prompt tokens, completion tokens, unusable replies, answers whose tokens the
+            server has not counted]; the others are sums over all.
     """
 
     steps: int = 0
@@ -119,17 +187,27 @@ class Usage:
 
     @property
     def by_model(self) -> str:
-        """`models` as canonical JSON."""
-        return canonical({name: [*counts] for name, counts in self.models.items()}).decode()
+        """`models` as canonical JSON; the last two counts are left off where they are 0."""
+        kept: dict[str, Json] = {}
+        for name, counts in self.models.items():
+            kept[name] = [*counts] if counts[4] else [*counts[:4]] if counts[3] else [*counts[:3]]
+        return canonical(kept).decode()
 
     def call(self, model: str) -> None:
         """Count a request to a model."""
         self.model_calls += 1
-        self.models.setdefault(model, [0, 0, 0])[0] += 1
+        self.models.setdefault(model, [0, 0, 0, 0, 0])[0] += 1
 
-    def answer(self, model: str, prompt: int, completion: int) -> None:
+    def answer(self, model: str, counts: Counts) -> None:
         """Count the tokens of an answer."""
+        prompt, completion = counts.prompt_tokens or 0, counts.completion_tokens or 0
         self.prompt_tokens += prompt
         self.completion_tokens += completion
-        self.models[model][1] += prompt
-        self.models[model][2] += completion
+        found = self.models[model]
+        found[1] += prompt
+        found[2] += completion
+        found[4] += counts.prompt_tokens is None or counts.completion_tokens is None
+
+    def unusable(self, model: str) -> None:
+        """Count a reply that holds nothing of what was asked for, whether or not it is asked for again."""
+        self.models[model][3] += 1

@@ -13,7 +13,7 @@ from worldloom.core.errors import RecordError, UsageError
 from worldloom.models.model import Model
 from worldloom.runs.context import Context
 from worldloom.runs.episode import Episode
-from worldloom.runs.ledger import Ledger, unchanged
+from worldloom.runs.ledger import Ledger, Sink, unchanged
 from worldloom.runs.scorer import EpisodeRecord, Scorer
 from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score, put_scores
 from worldloom.runs.writer import Writer
@@ -69,7 +69,8 @@ async def rescore(
     async def work() -> None:
         for place, one in waiting:
             told = made[one.scoring].get(one.row.row, [])
-            found[place] = await _scored(store, writer, one, models, mend, told)
+            found[place] = await made_again(store, one, models, told, sink=writer, mend=mend)
+            put_scores(writer, one.row.row, found[place], one.scoring)
             on_scored(one)
 
     async with asyncio.TaskGroup() as group:
@@ -79,17 +80,40 @@ async def rescore(
     return [found[place] for place in range(len(passes))]
 
 
-async def _scored(
+async def forget(writer: Writer, passes: Sequence[Pass]) -> None:
+    """Take away what passes hold, so that they are made anew, e.g. where the server of a judge had failed.
+
+    Raises:
+        RecordError: the record cannot be written.
+    """
+    for one in passes:
+        for table in ("events", "telemetry", "scores"):
+            sql = f"DELETE FROM {table} WHERE episode = ? AND scoring = ?"
+            writer.put(sql, (one.row.row, one.scoring))
+    await writer.durable()
+
+
+async def made_again(
     store: RunStore,
-    writer: Writer,
     one: Pass,
     models: Mapping[str, Model],
-    mend: Callable[[bytes], bytes],
     told: Sequence[Score],
+    *,
+    sink: Sink | None = None,
+    mend: Callable[[bytes], bytes] = unchanged,
 ) -> list[Score]:
+    """The scores of a pass from what was said in it; one without scores so far may go on asking.
+
+    Args:
+        told: the scores that the record holds; these it has to give again.
+        sink: takes what is said now.
+
+    Raises:
+        RecordError: the pass diverges, or gives other scores.
+    """
     row = one.row
     recorded = store.events(row.row, one.scoring)
-    ledger = Ledger((row.row, one.scoring), writer, recorded, mend=mend, may_grow=not told)
+    ledger = Ledger((row.row, one.scoring), sink, recorded, mend=mend, may_grow=not told)
     record = EpisodeRecord([*store.events(row.row).values()])
     scores = await one.scorer.score(record, Context(Episode(ledger, row.id, row.seed, models)))
     ledger.check_past("the end of the scoring pass")
@@ -97,5 +121,4 @@ async def _scored(
         raise RecordError(
             f"{store.path} is damaged: its scores of episode {row.row} by {one.scoring!r} are not what its events give"
         )
-    put_scores(writer, row.row, scores, one.scoring)
     return scores

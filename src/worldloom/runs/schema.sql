@@ -20,8 +20,10 @@ CREATE TABLE episodes (
     prompt_tokens INTEGER NOT NULL DEFAULT 0,
     completion_tokens INTEGER NOT NULL DEFAULT 0,
     models TEXT NOT NULL DEFAULT '{}',
+    scoring_models TEXT NOT NULL DEFAULT '{}',
     started_at REAL,
-    seconds REAL
+    seconds REAL,
+    making INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
@@ -45,6 +47,14 @@ CREATE TABLE intents (
     episode INTEGER NOT NULL,
     key BLOB NOT NULL,
     request TEXT NOT NULL,
+    PRIMARY KEY (episode, key)
+) WITHOUT ROWID;
+-- What people have answered, from when they said it; the event that holds it comes when the episode goes on.
+CREATE TABLE answers (
+    episode INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    request TEXT NOT NULL,
+    answer TEXT NOT NULL,
     PRIMARY KEY (episode, key)
 ) WITHOUT ROWID;
 CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, media_type TEXT NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;

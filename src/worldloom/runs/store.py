@@ -25,7 +25,7 @@ from worldloom.runs.writer import Writer
 T = TypeVar("T")
 DEFAULT_SCORING = "default"
 """Name of the scoring pass that is made when an episode ends."""
-FORMAT = 2
+FORMAT = 3
 """Version of the schema; a store with another is refused by name."""
 
 
@@ -35,7 +35,10 @@ class EpisodeRow:
 
     Attributes:
         scored: fingerprint of what a judge said in the scoring pass, and of who it was; None if nobody was asked.
-        models: canonical JSON: name of a model -> [calls, prompt tokens, completion tokens].
+        models: canonical JSON: name of a model -> [calls, prompt tokens, completion tokens], and, if there are any, the
+            number of replies that could not be used, and that of answers whose tokens the server has not counted.
+        scoring_models: the same of the scoring pass.
+        making: what it was played with: 0 as the manifest says, n as the n-th resume that accepted changes.
     """
 
     row: int
@@ -56,8 +59,10 @@ class EpisodeRow:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     models: str = "{}"
+    scoring_models: str = "{}"
     started_at: float | None = None
     seconds: float | None = None
+    making: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +147,18 @@ class RunStore:
     def create(
         folder: Path, manifest: Mapping[str, Any], episodes: Iterable[EpisodeRow], blobs: Iterable[Blob] = ()
     ) -> "RunStore":
-        """Lay out a new run: manifest, its blobs and the planned episodes, in one transaction.
+        """Lay out a new run: manifest, its blobs and the planned episodes.
+
+        It is a run once all of them are there: whatever cuts this short leaves a folder that holds no run.
 
         Raises:
             RecordError: it cannot be written.
         """
         store = RunStore(folder)
+        laid = store.path.with_name(store.path.name + ".new")
         try:
             folder.mkdir(parents=True)
-            with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+            with contextlib.closing(sqlite3.connect(laid, isolation_level=None)) as connection:
                 connection.executescript(
                     "BEGIN;" + files(__package__).joinpath("schema.sql").read_text("utf-8")
                 )
@@ -165,6 +172,9 @@ class RunStore:
                     [(blob.sha256, blob.media_type, blob.data) for blob in blobs],
                 )
                 connection.execute("COMMIT")
+                # Only now: a log would have to be moved along with its file.
+                connection.execute("PRAGMA journal_mode=WAL")
+            laid.rename(store.path)
         except (OSError, sqlite3.Error) as failure:
             raise RecordError(f"cannot create the run folder {folder}: {failure}") from failure
         return store
@@ -256,6 +266,11 @@ class RunStore:
         """key -> request digest of side effects that were about to be sent."""
         return dict(self._rows("SELECT key, request FROM intents WHERE episode = ?", (episode,)))
 
+    def answers(self, episode: int) -> dict[bytes, tuple[str, str]]:
+        """key -> (digest of a question, a person's answer), whether an episode has used it yet or not."""
+        rows = self._rows("SELECT key, request, answer FROM answers WHERE episode = ?", (episode,))
+        return {key: (request, answer) for key, request, answer in rows}
+
     def blob(self, sha256: str) -> bytes:
         found = self._rows("SELECT data FROM blobs WHERE sha256 = ?", (sha256,))
         if not found:
@@ -307,17 +322,25 @@ def put_value(writer: Writer, name: str, value: Any) -> None:
 
 
 def reopen(writer: Writer, episode: int, undone: Iterable[tuple[str, bytes]]) -> None:
-    """Take away what says that an episode was stopped, so that it can go on.
+    """Take away what says that an episode was stopped or has ended, so that it can go on.
 
     Args:
         undone: scoring pass, empty for the play, and key of each row that goes.
     """
-    for scoring, key in undone:
-        writer.put(
-            "DELETE FROM events WHERE episode = ? AND scoring = ? AND key = ?", (episode, scoring, key)
-        )
-    writer.put("DELETE FROM scores WHERE episode = ?", (episode,))
-    put_episode(writer, episode, status="planned", reason=None, fault=None, detail=None, fingerprint=None)
+    with writer.together():
+        for scoring, key in undone:
+            writer.put(
+                "DELETE FROM events WHERE episode = ? AND scoring = ? AND key = ?", (episode, scoring, key)
+            )
+        writer.put("DELETE FROM scores WHERE episode = ?", (episode,))
+        # Not `planned`: what is planned has no past, and this one has, should a crash come next.
+        put_episode(writer, episode, status="running", reason=None, fault=None, detail=None, fingerprint=None)
+
+
+def forget_scoring(writer: Writer, episode: int) -> None:
+    """Take away what was judged in any scoring pass over an episode that is played anew."""
+    writer.put("DELETE FROM events WHERE episode = ? AND scoring != ''", (episode,))
+    put_episode(writer, episode, scored=None)
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -51,8 +51,7 @@ class Writer:
             connection = sqlite3.connect(
                 self._path, timeout=30, isolation_level=None, check_same_thread=False
             )
-            # On kill -9 nothing committed is lost; on power loss the last batches may be, but never the file.
-            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA synchronous")  # reads the file, which may be none
         except sqlite3.Error as failure:
             self._failure = failure
         self.check()
@@ -87,6 +86,12 @@ class Writer:
             self.check()
         self._pending.append((sql, values))
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What is handed over while this is entered is on disk all at once or not at all."""
+        with self._lock:
+            yield
+
     def event(self, place: Place, event: Event) -> None:
         self.put(_EVENT, (*place, event.key, event.type, event.data))
 
@@ -117,9 +122,9 @@ class Writer:
                         self._lock.wait(BATCH_S)
                     waiters, self._waiters = self._waiters, []
                     closing = self._closing
-                batch = [self._pending.popleft() for _ in range(len(self._pending))]
+                    batch = [self._pending.popleft() for _ in range(len(self._pending))]
                 if batch and self._failure is None:
-                    self._write(connection, batch)
+                    self._write(connection, batch, durable=bool(waiters))
                 for loop, done in waiters:
                     _settle(loop, done)
                 if closing and not self._pending:
@@ -127,8 +132,13 @@ class Writer:
         finally:
             connection.close()
 
-    def _write(self, connection: sqlite3.Connection, batch: Sequence[tuple[str, Sequence[Any]]]) -> None:
+    def _write(
+        self, connection: sqlite3.Connection, batch: Sequence[tuple[str, Sequence[Any]]], *, durable: bool
+    ) -> None:
         try:
+            # On kill -9 nothing committed is lost; on power loss the last batches may be, but never the file, and
+            # nothing that somebody waits for because it must be there before something is sent.
+            connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             # In their order: a later row may change an earlier one.
             for sql, rows in groupby(batch, key=itemgetter(0)):
@@ -139,6 +149,7 @@ class Writer:
             with contextlib.suppress(sqlite3.Error):  # the run says that it failed, if there is room for that
                 if connection.in_transaction:
                     connection.rollback()
+                connection.execute("PRAGMA busy_timeout=1000")  # a lock has been waited for already
                 connection.execute(_FAILED)
 
 

@@ -209,7 +209,7 @@ def test_the_options_hold_what_is_played_back_and_neither_the_files_name_nor_its
 def test_an_exported_run_is_played_back_with_the_same_scores(tmp_path: Path) -> None:
     file, runs = tmp_path / "record.json", tmp_path / "runs"
     first = wl.run(suite="starter", agent="careful", runs_dir=runs)
-    export_run(str(first.folder), format="paper", output=file, place=None)
+    export_run(str(first.folder), format="paper", output=file, scoring=None, place=None)
     second = wl.run(suite="starter", agent="careful", world=f"replay:{file}", runs_dir=runs)
     file.unlink()
     assert [one.problem for one in wl.replay(second.folder)] == [None] * len(second.episodes)

@@ -14,7 +14,7 @@ from worldloom.core.scenario import Scenario
 from worldloom.models.model import Completion
 from worldloom.runs.context import Context
 from worldloom.worlds.aaw.parameters import Refused
-from worldloom.worlds.aaw.simulated.simulator import Answer, Call, Refusal, Simulator
+from worldloom.worlds.aaw.simulated.simulator import MODEL, Answer, Call, Refusal, Simulator
 from worldloom.worlds.aaw.state import SEAT, AawState, fact_of, unknown_action, unknown_seats
 from worldloom.worlds.world import Transition
 
@@ -104,6 +104,7 @@ class ModelWorld:
             try:
                 return self.simulator.check(state.entities, call, completion, state.trace), refused
             except ReplyError as wrong:
+                ctx.usage.unusable(MODEL)
                 refused.append(Refusal(_said(completion), str(wrong)))
         return None, refused
 

@@ -10,6 +10,7 @@ tags, tabs, invisible characters, surrogates, alias cycles and bombs. Values are
 from worldloom.core.yamlio.document import Document, Path
 from worldloom.core.yamlio.reader import MAX_BYTES, parse, read
 from worldloom.core.yamlio.validation import Fault, Faults, check, check_faults, validate
+from worldloom.core.yamlio.writing import write
 
 __all__ = [
     "MAX_BYTES",
@@ -22,4 +23,5 @@ __all__ = [
     "parse",
     "read",
     "validate",
+    "write",
 ]

@@ -1,0 +1,45 @@
+"""Pictures: what the rooms of a run show of its episodes, as data."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from worldloom.api.cast import called
+from worldloom.api.planning import Plan
+from worldloom.api.stored import plan_of
+from worldloom.core.errors import UsageError
+from worldloom.core.picture import Picture, View
+from worldloom.core.registry import Registry, Room
+from worldloom.core.scenario import Scenario
+from worldloom.runs.store import RunStore
+
+
+def pictures_of(store: RunStore, number: int, registry: Registry) -> Sequence[Picture]:
+    """The pictures of one episode, as far as it has come.
+
+    Raises:
+        UsageError: the run has no episode of this number, its room makes no pictures, or there is nothing to see yet.
+    """
+    rows = store.episodes()
+    if not 0 <= number < len(rows):
+        raise UsageError(f"the run has no episode {number}; allowed: 0 to {len(rows) - 1}")
+    plan = plan_of(store, registry)
+    scenario = next(one for one in plan.scenarios if one.id == rows[number].scenario)
+    room = _room(plan, scenario, registry)
+    if room.view is None:
+        seen = [one.name for one in registry.rooms("graph") if one.view is not None]
+        raise UsageError(
+            f"episode {number} was played by the graph {room.name!r}, which makes no pictures"
+            f"\n  allowed: episodes of {', '.join(seen) or 'no graph that is known here'}"
+        )
+    view = cast(View, called(room.load("view")))
+    made = view(scenario, list(store.events(number).values()), store.blob)
+    if not made:
+        raise UsageError(f"episode {number} ({rows[number].status}) has not come far enough to show anything")
+    return made
+
+
+def _room(plan: Plan, scenario: Scenario, registry: Registry) -> Room:
+    """The graph that played a scenario."""
+    if plan.graph is not None:
+        return registry.get("graph", plan.graph.name)
+    return registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)

@@ -1,0 +1,95 @@
+"""Questions: what the waiting episodes of a run ask people, and what people have answered.
+
+An answer goes to the one question under whose key it stands, and only if that still asks the same. It is kept at once,
+also while the run is being played; the episode hears it when a resume goes on with it.
+"""
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from worldloom.core.canonical import Json, canonical, parse
+from worldloom.core.errors import RecordError, UsageError, offer
+from worldloom.core.key import read_key, show_key
+from worldloom.core.surrogates import mend
+from worldloom.runs.effect import ASK
+from worldloom.runs.ending import WAITING
+from worldloom.runs.episode import STOPPED
+from worldloom.runs.redact import redactor
+from worldloom.runs.store import EpisodeRow, RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question for which an episode waits.
+
+    Attributes:
+        episode: its number in the run.
+        at: key of the answer to come, in its readable form.
+        choices: one of these is the answer; empty for any text.
+        answer: given already, and not heard by the episode yet; None if nobody has answered.
+    """
+
+    episode: int
+    scenario: str
+    at: str
+    question: str
+    choices: tuple[str, ...]
+    answer: str | None
+
+
+def questions(store: RunStore) -> list[Question]:
+    """All questions for which episodes wait, in the order of the plan and of their keys."""
+    found = []
+    for row in store.episodes():
+        for key, asked in _open(store, row).items():
+            _, answer = store.answers(row.row).get(key, ("", None))
+            found.append(
+                Question(
+                    row.row, row.scenario, show_key(key), asked["question"], tuple(asked["choices"]), answer
+                )
+            )
+    return found
+
+
+def unheard(store: RunStore, row: EpisodeRow) -> bool:
+    """Whether a person has answered one of the questions for which an episode waits."""
+    return not store.answers(row.row).keys().isdisjoint(_open(store, row))
+
+
+def put_answer(store: RunStore, question: Question, answer: str) -> None:
+    """Keep a person's answer; one that was given before and not heard yet is replaced.
+
+    Raises:
+        UsageError: it is none of the choices.
+        RecordError: it cannot be written.
+    """
+    if question.choices and answer not in question.choices:
+        raise UsageError(f"{answer!r} is no answer to {question.question!r}{offer(answer, question.choices)}")
+    said = str(parse(redactor()(canonical(mend(answer)))))
+    asked: dict[str, Json] = {"question": question.question, "choices": list(question.choices)}
+    values = (question.episode, read_key(question.at), sha256(canonical(asked)).hexdigest(), said)
+    try:
+        with contextlib.closing(sqlite3.connect(store.path, timeout=30, isolation_level=None)) as connection:
+            connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", values)
+    except sqlite3.Error as failure:
+        raise RecordError(f"cannot keep the answer in {store.path}: {failure}") from failure
+
+
+def _open(store: RunStore, row: EpisodeRow) -> dict[bytes, dict[str, Any]]:
+    """Key of the answer to come -> what is asked."""
+    if row.status != WAITING:
+        return {}
+    events = store.events(row.row)
+    return {
+        key: events[_before(key)].body
+        for key, event in events.items()
+        if event.type == STOPPED and event.body["at"] == ASK and event.body["reason"] == WAITING
+    }
+
+
+def _before(key: bytes) -> bytes:
+    """Key of the question: the place before its answer's, in the same scope."""
+    return key[:-4] + (int.from_bytes(key[-4:], "big") - 1).to_bytes(4, "big")
