@@ -1,0 +1,1 @@
+"""AI-Work: graph, scorer, summary."""
