@@ -1,15 +1,14 @@
 """The gig market: how long rounds take, how that grows, and how it compares with the same market written for mesa.
 
-All markets of worldloom are played by the real graph and executor with their record on disk. Half of the agents are
-`greedy_price`, half `fixed_list`, each half as one cohort, in a market of five skills with the defaults.
+All markets of worldloom are played by the real graph and executor with their record on disk: five skills, a job for ten
+agents, the defaults of the rest. Half of the agents are `greedy_price`, half `fixed_list`, each half one cohort.
 
-- 16 agents, 100 rounds; goal: at most 0.2 s. Beside it the same policies as 16 agents that are asked one by one.
-- 1,000 agents, 100 jobs, 100 rounds, in turns with market_mesa.py on the same core; goal: at least 10 times faster than
-  mesa as its tutorials write models. mesa records no bids, so worldloom without a record stands there too. What the
-  markets come to is compared as well, for it has to be the same market. The same once more with 10,000 agents, 1,000
-  jobs and 10 rounds.
-- from 100 to 10,000 agents with a tenth as many jobs: time a round, and for each agent and listing.
-- 10,000 agents, 1,000 jobs, 100 rounds; goal: at most 60 s.
+- 16 agents, all `greedy_price`, 20 jobs, 100 rounds, beside the same asked one by one; goal: at most 0.2 s as a cohort.
+- 1,000 agents, 100 rounds, in turns with market_mesa.py on the same core; goal: at least 10 times faster than mesa as
+  its tutorials write models. mesa records no bids, so worldloom without a record stands there too. What the markets
+  come to is compared as well, for it has to be the same market. The same with 10,000 agents and 10 rounds.
+- From 100 to 10,000 agents: time a round, for each agent, and for each agent and listing.
+- 10,000 agents, 100 rounds; goal: at most 60 s.
 
     python benchmarks/market.py [--mesa-python PYTHON] [--rounds 10] [--small 16] [--middle 1000] [--large 10000]
 """
@@ -26,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ import numpy as np
 
 from worldloom import api
 from worldloom.agents.agent import Decision
-from worldloom.agents.bidding.lists import FixedList, GreedyPrice
+from worldloom.agents.bidding.lists import GreedyPrice
 from worldloom.api.planning import Builder, config_of
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json
@@ -51,6 +50,7 @@ from worldloom.runs.ledger import NullLedger
 from worldloom.runs.program import play
 from worldloom.runs.store import RunStore
 
+SKILLS, MAX_BIDS = 5, 5
 HERE = Path(__file__).parent
 SMALL_GOAL_S, LARGE_GOAL_S, MESA_GOAL = 0.2, 60.0, 10.0
 ALIKE = 4.0
@@ -65,66 +65,63 @@ FIGURES = ("unemployment", "price_ratio", "output", "gini")
 
 @dataclass(frozen=True)
 class Size:
-    """Of a market."""
+    """Of a market.
+
+    Attributes:
+        policies: of the agents, in equal parts, each a cohort.
+    """
 
     agents: int
     jobs: int
     rounds: int
+    policies: tuple[str, ...] = ("greedy_price", "fixed_list")
 
     def __str__(self) -> str:
         return f"{self.agents:,} agents, {self.jobs:,} jobs, {self.rounds} rounds"
 
     def document(self) -> dict[str, Any]:
         """The market as a scenario."""
-        half = self.agents // 2
+        each = self.agents // len(self.policies)
         return {
             "kind": "market",
             "id": "market",
-            "cast": {
-                "greedy_price": {"agent": "greedy_price", "count": half},
-                "fixed_list": {"agent": "fixed_list", "count": self.agents - half},
-            },
+            "cast": {policy: {"agent": policy, "count": each} for policy in self.policies},
             "world": {
                 "rounds": self.rounds,
-                "skills": ["a", "b", "c", "d", "e"],
-                "jobs": {"per_skill": self.jobs // 5},
+                "skills": [f"s{number}" for number in range(SKILLS)],
+                "jobs": {"per_skill": self.jobs // SKILLS},
             },
         }
 
 
-# The two policies, for one seat at a time
+def jobs_for(agents: int) -> int:
+    """A job for ten agents, as many in each skill."""
+    return max(SKILLS, agents // 10 // SKILLS * SKILLS)
 
 
 @dataclass(frozen=True)
-class OneByOne:
-    """greedy_price or fixed_list as an agent: reads the view, answers with an action.
+class GreedySeat:
+    """greedy_price as an agent that is asked seat by seat: reads the view, answers with an action.
 
     Attributes:
-        listed_first: bids for jobs from one of its own on; else for the best paid.
+        jobs, seats: name -> number.
     """
 
-    ratio: float
-    training: float
-    component: str
-    jobs: tuple[str, ...]
-    numbers: dict[str, int]
-    listed_first: bool
+    jobs: Mapping[str, int]
+    seats: Mapping[str, int]
+    policy: GreedyPrice = GreedyPrice()
 
     async def act(self, memo: Json, view: View, ctx: Context) -> Decision:
         shown: Any = view.context
-        seat = np.array([self.numbers[shown["seat"]]], dtype=np.uint64)
-        listings, places = shown["listings"], {name: number for number, name in enumerate(self.jobs)}
-        if self.listed_first:
-            draw = uniforms(ctx.seed, f"{self.component}.first", 0, seat)[0]
-            first, count = int(draw * len(self.jobs)), len(self.jobs)
-            ordered = sorted(listings, key=lambda one: (places[one["job"]] - first) % count)
-        else:
-            ordered = sorted(listings, key=lambda one: (-one["budget"], places[one["job"]]))
-        if not ordered:
+        listings = sorted(shown["listings"], key=lambda one: (-one["budget"], self.jobs[one["job"]]))
+        if not listings:
             return Decision(None)
-        if uniforms(ctx.seed, f"{self.component}.train", shown["round"], seat)[0] < self.training:
-            return Decision(Action("train", {"skill": ordered[0]["skill"]}))
-        bids: Json = [{"job": one["job"], "price": self.ratio * one["budget"]} for one in ordered[:5]]
+        seat = np.array([self.seats[shown["seat"]]], dtype=np.uint64)
+        if uniforms(ctx.seed, "greedy_price.train", shown["round"], seat)[0] < self.policy.training:
+            return Decision(Action("train", {"skill": listings[0]["skill"]}))
+        bids: Json = [
+            {"job": one["job"], "price": self.policy.ratio * one["budget"]} for one in listings[:MAX_BIDS]
+        ]
         return Decision(Action("bid", {"bids": bids}))
 
 
@@ -135,7 +132,6 @@ class Ours:
     """A market, ready to be played with a record on disk."""
 
     def __init__(self, size: Size, *, one_by_one: bool = False) -> None:
-        self.size = size
         registry = Registry.discover(None)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "market.yaml"
@@ -146,12 +142,7 @@ class Ours:
         if one_by_one:
             config = config_of(scenario, who, registry)
             rules = config.world.rules  # type: ignore[attr-defined]  # a market has them
-            greedy, listed = GreedyPrice(), FixedList()
-            named = rules.job_names, rules.seat_numbers
-            agents = {
-                "greedy_price": OneByOne(greedy.ratio, greedy.training, "greedy_price", *named, False),
-                "fixed_list": OneByOne(listed.ratio, listed.training, "fixed_list", *named, True),
-            }
+            agents = {"greedy_price": GreedySeat(rules.job_numbers, rules.seat_numbers)}
             self._planned = replace(
                 self._planned, program=GraphProgram("market", build(replace(config, agents=agents)))
             )
@@ -255,8 +246,8 @@ def spread(values: Sequence[float], form: str = ".3f") -> str:
 
 
 def small(size: Size, rounds: int) -> None:
-    """The small market, as cohorts and one by one."""
-    sides = {"as cohorts": Ours(size), "agents asked one by one": Ours(size, one_by_one=True)}
+    """The small market, as a cohort and one by one."""
+    sides = {"as a cohort": Ours(size), "agents asked one by one": Ours(size, one_by_one=True)}
     found: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
     for side in sides.values():
         side.play(0)  # warm
@@ -269,7 +260,7 @@ def small(size: Size, rounds: int) -> None:
         print(f"  {name:28}{spread(wall)} s; CPU {spread(cpu)} s")
     alike = all(one[name] == two[name] for one, two in zip(*found.values(), strict=True) for name in FIGURES)
     print(
-        f"  both come to the same market: {'yes' if alike else 'NO'}; goal as cohorts: at most {SMALL_GOAL_S} s\n"
+        f"  both come to the same market: {'yes' if alike else 'NO'}; goal as a cohort: at most {SMALL_GOAL_S} s\n"
     )
 
 
@@ -337,21 +328,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10, help="how often each is measured")
     parser.add_argument("--market-rounds", type=int, default=100)
     parser.add_argument("--small", type=int, default=16, help="agents of the small market")
-    parser.add_argument("--middle", type=int, default=1_000, help="agents of the market against mesa")
+    parser.add_argument(
+        "--middle", type=int, default=1_000, help="agents of the market against mesa, an even number"
+    )
     parser.add_argument(
         "--large", type=int, default=10_000, help="agents of the large market; 0 leaves it out"
     )
     given = parser.parse_args()
-    large = Size(given.large, given.large // 10, given.market_rounds)
+    large = Size(given.large, jobs_for(given.large), given.market_rounds)
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     if cores:
         os.sched_setaffinity(0, {max(cores)})
-    small(Size(given.small, 20, given.market_rounds), given.rounds)
-    middle = Size(given.middle, given.middle // 10, given.market_rounds)
+    small(Size(given.small, 20, given.market_rounds, ("greedy_price",)), given.rounds)
+    middle = Size(given.middle, jobs_for(given.middle), given.market_rounds)
     compared = [middle, replace(large, rounds=10)] if given.large else [middle]
     alike = [against_mesa(size, given.rounds, given.mesa_python) for size in compared]
-    growth([Size(count, max(5, count // 10), 10) for count in (100, 1_000, 10_000) if count <= given.large])
     if given.large:
+        growth([Size(count, jobs_for(count), 10) for count in (100, 1_000, 10_000) if count <= given.large])
         if cores:
             os.sched_setaffinity(0, cores)
         took = Ours(large).play(0)

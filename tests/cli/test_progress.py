@@ -8,8 +8,8 @@ from rich.console import Console
 
 from worldloom.cli import progress
 from worldloom.cli.progress import Progress, Tally, line, picture
-from worldloom.runs.limits import Usage
 from worldloom.runs.store import EpisodeRow
+from worldloom.runs.usage import Usage
 
 ROW = EpisodeRow(
     0,

@@ -14,7 +14,7 @@ from worldloom.core.errors import Ended
 from worldloom.graphs.node import HouseState, house_node
 from worldloom.graphs.program import GraphProgram
 from worldloom.models.model import Completion, Message, Request, Usage
-from worldloom.runs import limits
+from worldloom.runs import usage
 from worldloom.runs.limits import Budget, Limits
 from worldloom.testing import Trial, live, replay
 
@@ -231,14 +231,14 @@ def test_a_model_that_simulates_the_world_does_not_use_up_the_agents_limits(desk
 
     models = {"agent": echo(), "world": echo()}
     (row,) = desk.play(play, models=models, limits=Limits(model_calls=3, tokens=46))
-    assert (row.reason, row.models) == ("finished", '{"agent":[3,30,15],"world":[5,50,25]}')
+    assert (row.reason, row.models) == ("finished", '{"agent":[3,30,15,0,0],"world":[5,50,25,0,0]}')
     desk.replay(play, models=models, limits=Limits(model_calls=3, tokens=46))
 
 
-def test_unusable_replies_are_told_by_model_and_only_where_there_are_any():
-    used = limits.Usage()
+def test_what_was_asked_is_told_by_model():
+    used = usage.Usage()
     for name in ("agent", "agent", "world"):
         used.call(name)
         used.answer(name, Usage(5, 2))
     used.unusable("agent")
-    assert used.by_model == '{"agent":[2,10,4,1],"world":[1,5,2]}'
+    assert usage.asked(used.by_model) == {"agent": (2, 10, 4, 1, 0), "world": (1, 5, 2, 0, 0)}

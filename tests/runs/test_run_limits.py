@@ -168,7 +168,7 @@ def test_a_run_stopped_by_its_limit_goes_on_to_what_it_would_have_been(
     whole = new_desk("whole").play(*plays, models={"agent": echo(), "judge": echo()}, scorer=Judged(ask))
     assert [row.fingerprint for row in rows] == [row.fingerprint for row in whole]
     assert [row.scored for row in rows] == [row.scored for row in whole]
-    assert {row.scoring_models for row in rows} == {'{"judge":[2,20,10]}'}
+    assert {row.scoring_models for row in rows} == {'{"judge":[2,20,10,0,0]}'}
 
 
 def test_the_limit_on_a_runs_wall_time_gives_up_what_is_under_way(desk, new_desk, echo, ask):

@@ -5,7 +5,6 @@ requests to a model, criteria put to a judge. What a score leaves out is counted
 again as if all of it had been 0, or 1. All of it is read from projections; no event is.
 """
 
-import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from worldloom.api.cast import WORLD
 from worldloom.runs.agreement import outcome_of, wilson
 from worldloom.runs.ending import REASONS, RESUMABLE, Fault
 from worldloom.runs.store import EpisodeRow, Score
+from worldloom.runs.usage import asked
 
 LIMITS = (
     *(reason for reason in REASONS if reason.endswith("_limit") and reason not in RESUMABLE),
@@ -175,14 +175,6 @@ def is_sound(row: EpisodeRow) -> bool:
     return row.status == "ended" and row.fault in ("none", "agent")
 
 
-def calls_of(row: EpisodeRow) -> dict[str, tuple[int, int, int]]:
-    """Name of a model -> requests, tokens of prompt and answer together, and replies that could not be used."""
-    found = {}
-    for name, (calls, prompt, completion, *more) in json.loads(row.models).items():
-        found[str(name)] = (int(calls), int(prompt) + int(completion), more[0] if more else 0)
-    return found
-
-
 def attribution_of(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -> Attribution:
     """The attribution of the episodes of one cast.
 
@@ -251,9 +243,9 @@ def _replies(ended: Sequence[EpisodeRow], *, simulated: bool) -> Share:
     """Replies that could not be used, of the model that simulates the world or of all others."""
     counts = []
     for row in ended:
-        for name, (calls, _, unusable) in calls_of(row).items():
+        for name, one in asked(row.models).items():
             if (name == WORLD) is simulated:
-                counts.append((row.scenario, unusable, calls))
+                counts.append((row.scenario, one.unusable, one.calls))
     return share("requests", counts)
 
 
@@ -262,16 +254,13 @@ def _criteria(scores: Mapping[int, Sequence[Score]], row: EpisodeRow) -> list[Sc
 
 
 def _bases(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -> Iterator[tuple[str, Basis]]:
-    metrics = {
-        score.name: score for row in rows for score in scores.get(row.row, ()) if score.unit != "criterion"
-    }
-    for name, kind in metrics.items():
+    named = [{one.name: one for one in scores.get(row.row, ()) if one.unit != "criterion"} for row in rows]
+    for name, kind in {name: score for one in named for name, score in one.items()}.items():
         values: list[tuple[str, float | None]] = []
         left_out: dict[str, int] = {}
         partly = 0
-        for row in rows:
-            named = [one for one in scores.get(row.row, ()) if one.unit != "criterion" and one.name == name]
-            score = named[0] if named and is_sound(row) else None
+        for row, metrics in zip(rows, named, strict=True):
+            score = metrics.get(name) if is_sound(row) else None
             values.append((row.scenario, None if score is None else score.value))
             if score is None or score.value is None:
                 judged = _criteria(scores, row) if score is not None and score.how == "rubric" else ()

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.attribution import Attribution, attribution_of, calls_of, is_sound
+from worldloom.api.attribution import Attribution, attribution_of, is_sound
 from worldloom.api.cast import WORLD, WorldSpec
 from worldloom.api.stored import prices_of
 from worldloom.core.canonical import Json, digest
 from worldloom.runs.cost import Cost, Prices, cost_of
 from worldloom.runs.statistics import Estimate, estimate
 from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
+from worldloom.runs.usage import Asked, asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +115,7 @@ class RunResult:
     def _line(self, cast_name: str, category: str | None, rows: Sequence[EpisodeRow]) -> Line:
         ended = [row for row in rows if row.status == "ended"]
         sound = [row for row in ended if is_sound(row)]
-        names = dict.fromkeys(
-            score.name for row in rows for score in self.scores.get(row.row, ()) if score.unit != "criterion"
-        )
-        metrics = {name: estimate(self._values(name, sound)) for name in names}
+        metrics = {name: estimate(values) for name, values in self._values(rows, sound).items()}
         count = len(ended)
         return Line(
             cast_name,
@@ -139,13 +137,19 @@ class RunResult:
     def _unit(self) -> str:
         return "seed" if len({row.scenario for row in self.episodes}) == 1 else "scenario"
 
-    def _values(self, name: str, rows: Sequence[EpisodeRow]) -> list[tuple[str, float | None]]:
-        found, by_scenario = [], self._unit == "scenario"
-        for row in rows:
-            metrics = [score for score in self.scores.get(row.row, ()) if score.unit != "criterion"]
-            value = next((score.value for score in metrics if score.name == name), None)
-            found.append((row.scenario if by_scenario else str(row.row), value))
-        return found
+    def _values(
+        self, rows: Sequence[EpisodeRow], sound: Sequence[EpisodeRow]
+    ) -> dict[str, list[tuple[str, float | None]]]:
+        """(unit, value) of each metric that any of the rows has, over the sound ones."""
+        by_scenario = self._unit == "scenario"
+        named = {
+            row.row: {one.name: one.value for one in self.scores.get(row.row, ()) if one.unit != "criterion"}
+            for row in rows
+        }
+        return {
+            name: [(row.scenario if by_scenario else str(row.row), named[row.row].get(name)) for row in sound]
+            for name in dict.fromkeys(name for metrics in named.values() for name in metrics)
+        }
 
     def attributions(self) -> list[Attribution]:
         """How episodes ended and by whose fault: one for each cast, the contestant last."""
@@ -165,12 +169,12 @@ class RunResult:
         if self.world_model is None:
             return None
         ended = [row for row in self.episodes if row.status == "ended"]
-        spent, count = [calls_of(row).get(WORLD, (0, 0, 0)) for row in ended], len(ended)
+        spent, count = [_of_world(row) for row in ended], len(ended)
         return Simulator(
             self.world_model,
-            sum(calls for calls, _, _ in spent) / count if count else None,
-            sum(tokens for _, tokens, _ in spent) / count if count else None,
-            sum(unusable for _, _, unusable in spent),
+            sum(one.calls for one in spent) / count if count else None,
+            sum(one.tokens for one in spent) / count if count else None,
+            sum(one.unusable for one in spent),
         )
 
     @property
@@ -216,5 +220,9 @@ class RunResult:
         return json.dumps(self.to_json()["table"], indent=2)
 
 
+def _of_world(row: EpisodeRow) -> Asked:
+    return asked(row.models).get(WORLD, Asked())
+
+
 def _own_tokens(row: EpisodeRow) -> int:
-    return row.prompt_tokens + row.completion_tokens - calls_of(row).get(WORLD, (0, 0, 0))[1]
+    return row.prompt_tokens + row.completion_tokens - _of_world(row).tokens

@@ -339,7 +339,9 @@ def _kind(document: Document, registry: Registry) -> str:
         if value.get("kind") == other or (sign and "world" not in value):
             place = "kind" if value.get("kind") == other else sign or ""
             found = f"this is a {other} and no scenario"
-            allowed = "a scenario: id, world, …" + ("; for a study: worldloom sweep" if other == "study" else "")
+            allowed = "a scenario: id, world, …" + (
+                "; for a study: worldloom sweep" if other == "study" else ""
+            )
             raise DocumentError([document.problem((place,), found, allowed, key=True)])
     if "kind" not in value:
         if problem := _missing_kind(document, registry):

@@ -26,9 +26,10 @@ from worldloom.runs.effect import ASK, ASKED, Call, Fate, Tool
 from worldloom.runs.ending import RUN_LIMIT
 from worldloom.runs.episode import Episode, Person
 from worldloom.runs.ledger import NullLedger
-from worldloom.runs.limits import Budget, Limits, Usage
+from worldloom.runs.limits import Budget, Limits
 from worldloom.runs.outside import effect
 from worldloom.runs.recorder import answer_of, completion_of
+from worldloom.runs.usage import Usage
 
 T = TypeVar("T")
 R = TypeVar("R")

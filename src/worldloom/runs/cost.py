@@ -5,7 +5,6 @@ A price is by token or by the hour of a GPU. What has no price, and what a serve
 passes of scoring.
 """
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 
 from worldloom.core.canonical import Json
 from worldloom.runs.store import EpisodeRow
+from worldloom.runs.usage import Asked, asked
 
 _MILLION = 1_000_000
 _HOUR_S = 3600
@@ -127,20 +127,18 @@ def cost_of(rows: Iterable[EpisodeRow], prices: Prices) -> Cost:
     used: dict[str, list[int]] = {}
     spans: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        for name, calls, prompt, completion, untold in _asked(row):
-            sums = used.setdefault(name, [0, 0, 0, 0])
-            used[name] = [a + b for a, b in zip(sums, (calls, prompt, completion, untold), strict=True)]
+        for name, one in _asked(row):
+            sums = used.setdefault(name, [0] * len(one))
+            used[name] = [a + b for a, b in zip(sums, one, strict=True)]
             if row.started_at is not None and row.seconds is not None:
                 spans.setdefault(name, []).append((row.started_at, row.started_at + row.seconds))
     return Cost(prices.currency, [*_parts(used, spans, prices)])
 
 
-def _asked(row: EpisodeRow) -> Iterator[tuple[str, int, int, int, int]]:
-    """Name, calls, tokens of prompts and of answers, and answers without a count, of each model that was asked."""
+def _asked(row: EpisodeRow) -> Iterator[tuple[str, Asked]]:
+    """Each model that was asked, in play or scoring."""
     for models in (row.models, row.scoring_models):
-        for name, (calls, prompt, completion, *more) in json.loads(models).items():
-            if calls:
-                yield str(name), calls, prompt, completion, more[1] if len(more) > 1 else 0
+        yield from ((name, one) for name, one in asked(models).items() if one.calls)
 
 
 def _parts(
@@ -148,19 +146,20 @@ def _parts(
 ) -> Iterator[Part]:
     # One server may serve agent and judge: its GPUs are paid once.
     served: dict[tuple[str, GpuPrice], list[str]] = {}
-    for name, (_, prompt, completion, untold) in used.items():
+    for name, counts in used.items():
+        one = Asked(*counts)
         priced = prices.models.get(name, Priced(name))
         price = priced.price
         if isinstance(price, GpuPrice):
             served.setdefault((priced.model, price), []).append(name)
         elif price is None:
             yield Part([name], priced.model, None, why=f"no price for {priced.model}")
-        elif untold:
-            answers = "1 answer" if untold == 1 else f"{untold:,} answers"
+        elif one.uncounted:
+            answers = "1 answer" if one.uncounted == 1 else f"{one.uncounted:,} answers"
             why = f"the server of {priced.model} counted no tokens of {answers}"
             yield Part([name], priced.model, None, why=why)
         else:
-            yield Part([name], priced.model, price.of(prompt, completion))
+            yield Part([name], priced.model, price.of(one.prompt_tokens, one.completion_tokens))
     for (model, price), names in served.items():
         gpu_seconds = union([span for name in names for span in spans.get(name, ())]) * price.gpus
         yield Part(names, model, gpu_seconds / _HOUR_S * price.gpu_hour, gpu_seconds)

@@ -13,8 +13,9 @@ from worldloom.runs.cost import Prices
 from worldloom.runs.effect import ASK, Verify
 from worldloom.runs.ending import WAITING, End
 from worldloom.runs.ledger import Ledger
-from worldloom.runs.limits import Limits, Meter, Usage
+from worldloom.runs.limits import Limits, Meter
 from worldloom.runs.recorder import Prompts
+from worldloom.runs.usage import Usage
 
 STOPPED = "stopped.1"
 """Type of the row that says: here, the outside stopped the episode."""

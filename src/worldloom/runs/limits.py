@@ -7,10 +7,9 @@ recorded where it strikes.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from worldloom.core.arguments import whole
-from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import Ended, UsageError
 from worldloom.models.model import Usage as Counts
 from worldloom.runs.cost import Prices
@@ -164,50 +163,3 @@ class Budget:
             calls, tokens = child._began
             self.calls += child.calls - calls
             self.tokens += child.tokens - tokens
-
-
-@dataclass(slots=True)
-class Usage:
-    """What an episode has used so far; prompt and completion tokens as servers reported them.
-
-    Attributes:
-        models: name of a model -> [calls, prompt tokens, completion tokens, unusable replies, answers whose tokens the
-            server has not counted]; the others are sums over all.
-    """
-
-    steps: int = 0
-    model_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    models: dict[str, list[int]] = field(default_factory=dict)
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-    @property
-    def by_model(self) -> str:
-        """`models` as canonical JSON; the last two counts are left off where they are 0."""
-        kept: dict[str, Json] = {}
-        for name, counts in self.models.items():
-            kept[name] = [*counts] if counts[4] else [*counts[:4]] if counts[3] else [*counts[:3]]
-        return canonical(kept).decode()
-
-    def call(self, model: str) -> None:
-        """Count a request to a model."""
-        self.model_calls += 1
-        self.models.setdefault(model, [0, 0, 0, 0, 0])[0] += 1
-
-    def answer(self, model: str, counts: Counts) -> None:
-        """Count the tokens of an answer."""
-        prompt, completion = counts.prompt_tokens or 0, counts.completion_tokens or 0
-        self.prompt_tokens += prompt
-        self.completion_tokens += completion
-        found = self.models[model]
-        found[1] += prompt
-        found[2] += completion
-        found[4] += counts.prompt_tokens is None or counts.completion_tokens is None
-
-    def unusable(self, model: str) -> None:
-        """Count a reply that holds nothing of what was asked for, whether or not it is asked for again."""
-        self.models[model][3] += 1

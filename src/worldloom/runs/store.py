@@ -35,8 +35,7 @@ class EpisodeRow:
 
     Attributes:
         scored: fingerprint of what a judge said in the scoring pass, and of who it was; None if nobody was asked.
-        models: canonical JSON: name of a model -> [calls, prompt tokens, completion tokens], and, if there are any, the
-            number of replies that could not be used, and that of answers whose tokens the server has not counted.
+        models: canonical JSON: name of a model -> counts; `runs.usage.asked` reads it.
         scoring_models: the same of the scoring pass.
         making: what it was played with: 0 as the manifest says, n as the n-th resume that accepted changes.
     """

@@ -1,0 +1,78 @@
+"""Usage: what was asked of the models of an episode, while it is played and as its projection tells it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from worldloom.core.canonical import canonical
+from worldloom.models.model import Usage as Counts
+
+
+class Asked(NamedTuple):
+    """What was asked of one model; tokens as its server counted them.
+
+    Attributes:
+        unusable: replies that hold nothing of what was asked for.
+        uncounted: answers whose tokens the server has not counted.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    unusable: int = 0
+    uncounted: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@lru_cache(maxsize=4096)  # the episodes of a run are much alike
+def asked(models: str) -> Mapping[str, Asked]:
+    """Name of a model -> what was asked of it, from the `models` or `scoring_models` of an episode's projection."""
+    return {str(name): Asked(*counts) for name, counts in json.loads(models).items()}
+
+
+@dataclass(slots=True)
+class Usage:
+    """What an episode has used so far; prompt and completion tokens as servers reported them.
+
+    Attributes:
+        models: name of a model -> counts, as in `Asked`; the others are sums over all.
+    """
+
+    steps: int = 0
+    model_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    models: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def by_model(self) -> str:
+        """`models` as canonical JSON; `asked` reads it."""
+        return canonical({name: [*counts] for name, counts in self.models.items()}).decode()
+
+    def call(self, model: str) -> None:
+        """Count a request to a model."""
+        self.model_calls += 1
+        self.models.setdefault(model, [0, 0, 0, 0, 0])[0] += 1
+
+    def answer(self, model: str, counts: Counts) -> None:
+        """Count the tokens of an answer."""
+        prompt, completion = counts.prompt_tokens or 0, counts.completion_tokens or 0
+        self.prompt_tokens += prompt
+        self.completion_tokens += completion
+        found = self.models[model]
+        found[1] += prompt
+        found[2] += completion
+        found[4] += counts.prompt_tokens is None or counts.completion_tokens is None
+
+    def unusable(self, model: str) -> None:
+        """Count a reply that holds nothing of what was asked for, whether or not it is asked for again."""
+        self.models[model][3] += 1
