@@ -229,7 +229,7 @@ def rivals(python: str, size: Size) -> Iterator[dict[str, Mesa]]:
         yield {}
         return
     with contextlib.ExitStack() as stack:
-        kinds = {"as in its tutorials": "plain", "with numpy": "vector"}
+        kinds = {"as in its tutorials": "plain", "sharing work": "shared", "with numpy": "vector"}
         found = {
             name: stack.enter_context(contextlib.closing(Mesa(python, kind, size)))
             for name, kind in kinds.items()

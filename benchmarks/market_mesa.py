@@ -2,11 +2,11 @@
 
 Agents with a `step` that `shuffle_do` calls, a model that lets the jobs choose, and a DataCollector with reporters for
 the model and the agents. Rules, numbers and policies are those of worldloom's market with its defaults: half of the
-agents are `greedy_price`, half `fixed_list`. What is the same for all is worked out once a round and not by each agent:
-the best-paid jobs, which costs mesa less than its tutorials' way. `VectorMarket` is the same with the jobs' choice in
-numpy.
+agents are `greedy_price`, half `fixed_list`. In `Market` every agent looks for jobs itself in its step, as in the
+tutorials; in `SharedMarket` what is the same for all, the best-paid jobs, is worked out once a round; `VectorMarket` is
+that with the jobs' choice in numpy.
 
-    MESA_PYTHON benchmarks/market_mesa.py plain|vector AGENTS JOBS ROUNDS     # a line on stdin is a seed
+    MESA_PYTHON benchmarks/market_mesa.py plain|shared|vector AGENTS JOBS ROUNDS     # a line on stdin is a seed
 
 Every answer is a line of JSON: seconds by the wall clock and of processor time, and what the market came to.
 """
@@ -93,7 +93,7 @@ class GreedyPrice(Worker):
 
     def jobs(self):
         """Jobs that it wants, the most wanted first."""
-        return self.model.best_paid
+        return self.model.best_paid()
 
 
 class FixedList(Worker):
@@ -179,9 +179,10 @@ class Market(mesa.Model):
             if self.random.random() < LISTING:
                 self.listed.append(job)
         self.numbers = [job.number for job in self.listed]
-        self.best_paid = heapq.nsmallest(
-            MAX_BIDS, self.listed, key=lambda job: (-job.shown_budget, job.number)
-        )
+
+    def best_paid(self):
+        """The jobs with the highest budgets, the best first."""
+        return heapq.nsmallest(MAX_BIDS, self.listed, key=lambda job: (-job.shown_budget, job.number))
 
     def preferences(self):
         """The bids that each job considers, best first."""
@@ -244,7 +245,20 @@ class Market(mesa.Model):
             self.recent[skill] = (self.recent[skill] + found)[-PRIOR_WINDOW:]
 
 
-class VectorMarket(Market):
+class SharedMarket(Market):
+    """What is the same for all agents is worked out once a round."""
+
+    def list_jobs(self):
+        """Show the jobs of this round."""
+        super().list_jobs()
+        self.best = super().best_paid()
+
+    def best_paid(self):
+        """The jobs with the highest budgets, the best first."""
+        return self.best
+
+
+class VectorMarket(SharedMarket):
     """The jobs score, rank and cut their bids as columns."""
 
     def __init__(self, agents, jobs, seed=None):
@@ -297,7 +311,7 @@ def main():
     """Play a market for every seed on stdin."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    kind = {"plain": Market, "vector": VectorMarket}[sys.argv[1]]
+    kind = {"plain": Market, "shared": SharedMarket, "vector": VectorMarket}[sys.argv[1]]
     agents, jobs, rounds = map(int, sys.argv[2:5])
     print(json.dumps({"version": mesa.__version__}), flush=True)
     for line in sys.stdin:

@@ -8,6 +8,7 @@ import pytest
 
 from worldloom.core.errors import ModelError, RecordError
 from worldloom.runs.store import DEFAULT_SCORING, Score
+from worldloom.runs.usage import asked
 
 
 class Judged:
@@ -93,7 +94,7 @@ def test_usage_is_told_by_model(desk, echo, ask):
             await ctx.model(name, ask("hello"))
 
     (row,) = desk.play(two, models={"agent": echo(), "world": echo()})
-    assert row.models == '{"agent":[2,20,10],"world":[1,10,5]}'
+    assert asked(row.models) == {"agent": (2, 20, 10, 0, 0), "world": (1, 10, 5, 0, 0)}
     assert (row.model_calls, row.prompt_tokens, row.completion_tokens) == (3, 30, 15)
     desk.replay(two, models={"agent": echo(), "world": echo()})
 

@@ -76,6 +76,8 @@ class MoveColumns:
 
     def beside(self, other: "MoveColumns") -> "MoveColumns":
         """These moves and those of other agents."""
+        if not len(self.seat) or not len(other.seat):
+            return other if len(other.seat) else self
         places = max(self.job.shape[1], other.job.shape[1])
         return MoveColumns(
             np.concatenate([self.seat, other.seat]),
@@ -231,4 +233,6 @@ def _doubled(job: Ints, wanted: Bools) -> Bools:
 
 
 def _widened(cells: NDArray[Any], places: int, empty: float) -> NDArray[Any]:
+    if cells.shape[1] == places:
+        return cells
     return np.pad(cells, ((0, 0), (0, places - cells.shape[1])), constant_values=empty)
