@@ -45,3 +45,14 @@ class Cohort(Protocol):
             seen: what it may see, as the world's kind says. Draws are functions of (seed, component, round, seat), as
                 `runs.chance` gives them, so that one policy's change leaves every other draw alone.
         """
+
+
+@runtime_checkable
+class Informed(Cohort, Protocol):
+    """A policy that is handed what is hidden from its seats, to show what knowing it is worth; no contestant.
+
+    Attributes:
+        needs: names of the hidden columns.
+    """
+
+    needs: tuple[str, ...]

@@ -10,6 +10,7 @@ import pytest
 BENCHMARKS = Path(os.path.abspath(__file__)).parents[1] / "benchmarks"
 SMALL = (
     "many_episodes.py --episodes 2 3 --steps 20 40 80",
+    "market_findings.py --seeds 2 --only undercutters",
     "market.py --rounds 2 --market-rounds 5 --middle 50 --large 100",
     "market_regret.py --rounds 2 --episodes 8",
     "model_client.py --pairs 2 --calls 8 --concurrency 2",

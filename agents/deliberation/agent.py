@@ -14,8 +14,9 @@ from worldloom.agents.deliberation import style as styles
 from worldloom.agents.deliberation.reply import Allowed, read_reply
 from worldloom.agents.deliberation.style import MODULES, Style
 from worldloom.agents.deliberation.telling import offered, prompt_text, round_text
+from worldloom.agents.replies import usable_reply
 from worldloom.core.canonical import Json
-from worldloom.core.errors import Ended, ReplyError, UsageError, offer
+from worldloom.core.errors import UsageError, offer
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Message, Request
 from worldloom.runs.context import Context
@@ -54,23 +55,22 @@ class DeliberatingAgent:
         jobs = offered(view, self.jobs)
         notes = self.style.limits(self.thought_characters)
         allowed = Allowed.of(view, jobs, self.bids, notes, self.style.expects)
-        chat, error, schema = self._opening(kept, view, allowed), "", allowed.schema()
-        for _ in range(self.retries + 1):
-            request = Request(tuple(chat), schema=schema, max_tokens=self.max_tokens)
-            completion = await ctx.model(self.model, request)
-            if completion.finish_reason == "refusal":  # asking again would be pressing
-                raise Ended("refused", completion.text[:_BEGINNING])
-            try:
-                reply = read_reply(completion, allowed)
-            except ReplyError as wrong:
-                ctx.usage.unusable(self.model)
-                error = str(wrong)
-                again = prompt_text("again").format(error=error, keys=", ".join(allowed.keys))
-                chat += [Message.of("assistant", _said(completion)), Message.of("user", again)]
-                continue
-            memo = self.style.remembered(kept, view, reply, self.history_rounds)
-            return Decision(reply.action, memo, "\n".join(text for text in reply.notes.values() if text))
-        return Decision(None, memo, fault=error)
+        found = await usable_reply(
+            ctx,
+            self.model,
+            Request(
+                tuple(self._opening(kept, view, allowed)), schema=allowed.schema(), max_tokens=self.max_tokens
+            ),
+            lambda completion: read_reply(completion, allowed),
+            lambda error: prompt_text("again").format(error=error, keys=", ".join(allowed.keys)),
+            retries=self.retries,
+            shown=_said,
+        )
+        reply = found.value
+        if reply is None:
+            return Decision(None, memo, fault=found.fault)
+        memo = self.style.remembered(kept, view, reply, self.history_rounds)
+        return Decision(reply.action, memo, "\n".join(text for text in reply.notes.values() if text))
 
     def _opening(self, memo: dict[str, Any], view: View, allowed: Allowed) -> list[Message]:
         notes = self.style.reminder(memo, view, self.thought_characters, self.history_rounds)

@@ -10,9 +10,10 @@ from typing import Any
 
 from worldloom.agents.agent import AgentConfig, Decision
 from worldloom.agents.llm.prompt import DONE, prompt_text, reply_schema, task_text
+from worldloom.agents.replies import usable_reply
 from worldloom.core.action import Action, Feedback
 from worldloom.core.canonical import Json
-from worldloom.core.errors import Ended, ReplyError, UsageError
+from worldloom.core.errors import ReplyError, UsageError
 from worldloom.core.view import View
 from worldloom.models.model import Completion, Message, Request
 from worldloom.models.reply import LONGEST, parse_object
@@ -39,20 +40,20 @@ class LLMAgent:
         chat: list[Json] = list(memo) if isinstance(memo, list) else []
         if chat:
             chat.append(_heard(view.feedback))
-        schema, error, attempts = reply_schema(view, self.thought_characters), "", list(chat)
-        for _ in range(self.retries + 1):
-            completion = await ctx.model(self.model, self._request(view, attempts, schema))
-            if completion.finish_reason == "refusal":  # asking again would be pressing
-                raise Ended("refused", _kept(completion.text))
-            try:
-                action, rationale = read_decision(completion)
-            except ReplyError as wrong:
-                ctx.usage.unusable(self.model)
-                error = str(wrong)
-                attempts += [_said(completion), prompt_text("again").format(error=error)]
-                continue
-            return Decision(action, [*chat, _said(completion)], rationale)
-        return Decision(None, [*chat, _said(completion)], fault=error)
+        reply = await usable_reply(
+            ctx,
+            self.model,
+            self._request(view, chat, reply_schema(view, self.thought_characters)),
+            read_decision,
+            lambda error: prompt_text("again").format(error=error),
+            retries=self.retries,
+            shown=_said,
+        )
+        memo = [*chat, _said(reply.completion)]
+        if reply.value is None:
+            return Decision(None, memo, fault=reply.fault)
+        action, rationale = reply.value
+        return Decision(action, memo, rationale)
 
     def _request(self, view: View, chat: list[Json], schema: dict[str, Json]) -> Request:
         messages = [Message.of("system", prompt_text("system")), Message.of("user", task_text(view))]

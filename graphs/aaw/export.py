@@ -61,7 +61,7 @@ def _feedback(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evaluation(episode: EpisodeRow, scores: Sequence[Score], scenario: Scenario) -> dict[str, Any]:
-    criteria = [score for score in scores if score.unit == "criterion"]
+    criteria = [score for score in scores if score.is_criterion]
     judged = [score for score in criteria if score.value is not None]
     passed = sum(1 for score in judged if score.value == 1.0)
     conditions = {

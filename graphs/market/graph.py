@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from worldloom.agents.agent import Agent, Decision
-from worldloom.agents.cohort import Cohort, Columns
+from worldloom.agents.cohort import Cohort, Columns, Informed
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json
 from worldloom.core.scenario import seats_of
@@ -80,9 +80,9 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
             ctx.emit(ROUND, fact)
         ctx.usage.steps += 1
         update: State = {"world": after, "past": past}
-        if after.over:
+        if after.over or ctx.usage.steps >= ctx.limits.steps:
             ctx.emit(MARKET, summary(past, after, {group.name: group.seats for group in groups}))
-            update["ended"] = End("finished", key=ctx.here)
+            update["ended"] = End("finished" if after.over else "step_limit", key=ctx.here)
         return update
 
     graph = StateGraph(State, context_schema=Context)
@@ -94,7 +94,7 @@ def build(config: GraphConfig) -> CompiledStateGraph[State, Context, State, Stat
 
 def _seen(place: MarketState, group: Group, ctx: Context) -> Columns:
     """What a cohort may see; that it is handed what is hidden, is recorded once."""
-    needs: tuple[str, ...] = getattr(group.who, "needs", ())
+    needs = group.who.needs if isinstance(group.who, Informed) else ()
     if needs and place.round == 0:
         ctx.emit(HANDED, {"group": group.name, "hidden": list(needs)})
     return seen_by(place, group.seats, needs)

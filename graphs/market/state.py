@@ -10,11 +10,13 @@ from worldloom.worlds.market.state import MarketState
 
 
 class State(HouseState, TypedDict, total=False):
-    """Attributes:
-    world: the market before the round to come.
-    moves: what all agents want to do in it.
-    memos: group -> its memo; a cohort's are columns, of agents one for each seat.
-    past: all rounds so far.
+    """What is handed on from node to node.
+
+    Attributes:
+        world: the market before the round to come.
+        moves: what all agents want to do in it.
+        memos: group -> its memo; a cohort's are columns, of agents one for each seat.
+        past: all rounds so far.
     """
 
     world: MarketState

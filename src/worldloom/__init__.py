@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         rescore,
         resume,
         run,
+        verify_effects,
     )
     from worldloom.api.comparing import compare
     from worldloom.api.result import RunResult
@@ -65,6 +66,7 @@ __all__ = [
     "resume",
     "run",
     "sweep",
+    "verify_effects",
 ]
 
 _WHERE = {
@@ -91,6 +93,7 @@ _WHERE = {
     "resume": "worldloom.api:resume",
     "run": "worldloom.api:run",
     "sweep": "worldloom.api.sweeping:sweep",
+    "verify_effects": "worldloom.api:verify_effects",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.api.attribution import LIMITS, attribution_of, share
+from worldloom.api.attribution import attribution_of, share
 from worldloom.api.result import RunResult
 from worldloom.core.errors import ModelError
 from worldloom.graphs.aaw.scorer import AawScorer
@@ -17,7 +17,7 @@ from worldloom.models import factory
 from worldloom.models.model import Completion, Usage
 from worldloom.models.scripted import ScriptedModel
 from worldloom.runs.agreement import judged_score, wilson
-from worldloom.runs.ending import REASONS, RESUMABLE
+from worldloom.runs.ending import LIMITS, REASONS, RESUMABLE
 from worldloom.runs.executor import Executor
 from worldloom.runs.store import EpisodeRow, RunStore, Score
 

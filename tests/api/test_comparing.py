@@ -13,6 +13,8 @@ from worldloom.api.comparing import compare, repeats_of
 from worldloom.api.planning import GraphSpec
 from worldloom.core.errors import UsageError
 from worldloom.models.spec import ModelSpec
+from worldloom.runs.cost import Prices
+from worldloom.runs.ending import LIMITS, REASONS
 from worldloom.runs.limits import Limits
 from worldloom.runs.store import EpisodeRow, RunStore, Score, put_scores, put_value
 
@@ -36,6 +38,8 @@ class Runs:
             "judge_form": "f",
             "graph": None,
             "fork": None,
+            "prices": Prices().to_json(),
+            "study": None,
             **other.get("manifest", {}),
         }
         rows, found = [], {}
@@ -168,6 +172,14 @@ def test_what_made_no_difference_is_no_obstacle(made):
     found = compare(made("a", ten(0.0)), made("b", ten(1.0), manifest=manifest))
     assert found.obstacles == []
     assert "The limits differ (steps 50 in A and 9 in B), but no episode ended at one." in found.remarks
+
+
+@pytest.mark.parametrize("reason", LIMITS)
+def test_limits_that_differ_are_an_obstacle_once_an_episode_ended_at_any_of_them(made, reason):
+    ends = {("s0", 0): (reason, REASONS[reason][0])}
+    b = made("b", ten(1.0), ends=ends, manifest={"limits": asdict(Limits(steps=9))})
+    (found,) = compare(made("a", ten(0.0)), b).obstacles
+    assert found == "the limits differ (steps 50 in A and 9 in B), and episodes ended at one: 1"
 
 
 def test_a_run_that_is_not_finished_gives_no_verdict(made):

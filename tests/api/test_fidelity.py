@@ -10,9 +10,10 @@ from worldloom import api
 from worldloom.api import fidelity
 from worldloom.api.cast import CastSpec
 from worldloom.api.fidelity import Trajectories
-from worldloom.api.planning import GraphSpec
+from worldloom.api.planning import GraphSpec, form_of
 from worldloom.api.playing import start
 from worldloom.api.stored import plan_of
+from worldloom.core.canonical import digest
 from worldloom.core.errors import DocumentError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.runs.executor import Executor
@@ -69,6 +70,15 @@ def test_its_trajectories_are_both_paths_random_ones_and_those_of_a_record(measu
     ]
     assert {row.status for row in found.episodes} == {"ended"}
     assert next(row.steps for row in found.episodes if row.cast_name.startswith("scripted")) == 2
+
+
+def test_a_plan_plays_and_asks_judges_by_the_graph_that_it_names(files, registry):
+    plan = fidelity.plan(files, world_model="m", registry=registry)
+    assert {plan.room_of(one, registry).name for one in plan.scenarios} == {"fidelity"}
+    assert form_of(plan, registry) == digest({}), "the graph fidelity asks no judge"
+    own = replace(plan, graph=None)
+    assert {own.room_of(one, registry).name for one in own.scenarios} == {"aaw"}
+    assert form_of(own, registry) != digest({})
 
 
 def test_the_rates_are_over_all_calls_and_stand_by_trajectory_too(measure):

@@ -9,7 +9,6 @@ from worldloom.api.stored import plan_of, prices_of
 from worldloom.core.canonical import canonical
 from worldloom.core.errors import UsageError
 from worldloom.core.registry import Registry
-from worldloom.runs.cost import Prices
 from worldloom.runs.store import RunStore
 
 PRICES = """\
@@ -44,14 +43,9 @@ def test_a_run_says_what_it_cost_and_keeps_its_prices(priced, runs, speaking, tm
     assert sum(row["cost"] for row in told["episodes"]) == pytest.approx(told["cost"]["value"])
 
 
-def test_a_run_from_before_prices_were_kept_has_an_unknown_cost(files, runs, speaking):
+def test_a_run_without_a_project_has_an_unknown_cost(files, runs, speaking):
     result = wl.run(files, model="m", runs_dir=runs)
     assert (result.cost.value, result.cost.parts[0].why) == (None, "no price for m")
-    with RunStore(result.folder) as store:
-        manifest = store.value("manifest")
-        del manifest["prices"]
-        store.value = {"manifest": manifest}.get
-        assert prices_of(store) == Prices()
 
 
 def test_gpu_seconds_are_those_in_which_episodes_were_under_way(priced, runs, speaking):

@@ -124,6 +124,13 @@ def test_a_change_of_anything_else_is_told(played):
     assert again(played.folder, seen=tamper).untouched is False
 
 
+def test_a_killed_run_stays_as_it_was(played):
+    with sqlite3.connect(played.folder / "run.sqlite") as connection:
+        connection.execute("""UPDATE run SET value = '"running"' WHERE name = 'status'""")
+    assert again(played.folder).untouched is True
+    assert read(played.folder).status == "interrupted"
+
+
 def test_without_a_judge_only_checks_are_made(played, speaking):
     asked = speaking.asked
     found = wl.rescore(played.folder)

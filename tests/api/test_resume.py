@@ -371,3 +371,12 @@ def test_a_script_that_has_changed_or_gone_since_does_not_change_a_run(files, ru
     for result in (first, other):
         assert problems(result.folder) == []
         assert wl.resume(result.folder).status == "completed"
+
+
+def test_the_models_of_a_run_can_be_asked_again_from_python(played, speaking, another_model):
+    folder, _, _ = played
+    (found,) = wl.verify_effects(folder)
+    assert (found.what, found.same.value, found.silent) == ("model agent", 1.0, 0)
+    another_model()
+    with pytest.raises(wl.UsageError, match="was made with model scripted:m; this one is scripted:another"):
+        wl.verify_effects(folder)

@@ -75,6 +75,25 @@ def test_what_a_score_leaves_out_stands_beside_what_it_would_be_with_it():
     assert line.split() == ["SPR", "1", "infrastructure", "1;", "judge", "1", "1.00", "0.33,", "1.00"]
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_where_no_episode_has_ended_one_line_says_so(full):
+    rows = [
+        row(number, "cancelled", status) for number, status in enumerate(("planned", "planned", "waiting"))
+    ]
+    scores = dict.fromkeys(range(3), SCORES[0])
+    text = shown([attribution_of(rows, scores)], 120, full=full)
+    assert (
+        text
+        == "No episode of m has ended: planned 2 (not begun); waiting 1 (a person's answer is awaited).\n"
+    )
+
+
+def test_scores_over_no_episode_have_no_table():
+    text = shown([attribution_of([row(0, "model_failed")], {0: SCORES[0]})], 120)
+    assert "Who failed, m: 0 of 1 episode counts in the scores." in text
+    assert "left out, by whose fault" not in text
+
+
 def test_a_floor_that_lost_episodes_says_so():
     floor = attribution_of([row(0, "completed"), row(1, "world_failed")], {})
     plain = EpisodeRow(5, "5", "s", "", "m", 0, 0, "ended", "completed", "none")

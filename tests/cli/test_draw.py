@@ -113,7 +113,7 @@ def test_one_picture_is_shown_whole_with_what_it_is_about(market, command):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--episode", "1"), "the run has no episode 1; allowed: 0 to 0"),
+        (("--episode", "1"), "has no episode 1; allowed: 0 to 0"),
         (("--episode", "0", "--only", "welth"), f"did you mean 'wealth'?\n  allowed: {NAMES}"),
         (("--episode", "0", "--only", "market:round-9"), "no part 'round-9'"),
         (("--episode", "0", "-o", "all.svg"), f"one picture\n  allowed: a folder, or --only with one of {NAMES}"),

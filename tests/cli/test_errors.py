@@ -133,6 +133,8 @@ def test_nothing_of_a_hostile_record_reaches_the_terminal_raw(command, here, mon
         "also": {},
         "fork": None,
         "judge_form": "",
+        "prices": {"currency": ESCAPE, "models": {}},
+        "study": None,
     }
     row = EpisodeRow(
         0, "0", ESCAPE, ESCAPE, ESCAPE, 0, 0, "ended", reason=ESCAPE, fault="infrastructure", detail=ESCAPE

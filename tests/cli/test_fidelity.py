@@ -55,8 +55,16 @@ def test_it_is_shown_resumed_replayed_and_exported_as_other_runs(measured, comma
     assert command("replay", "last").exit_code == 0
     again = command("resume", "last")
     assert (again.exit_code, again.stdout) == (0, table)
-    for format in ("json", "csv", "paper"):
+    for format in ("json", "csv"):
         assert command("runs", "export", "last", "--format", format).exit_code == 0
+
+
+def test_it_is_exported_and_drawn_by_the_graph_that_played_it_and_not_by_the_scenarios_own(measured, command):
+    measured()
+    exported = command("runs", "export", "last", "--format", "paper")
+    assert (exported.exit_code, exported.stdout) == (2, "")
+    assert "there is no format 'paper'\n  allowed: json, csv\n" in exported.stderr
+    assert "played by the graph 'fidelity'" in command("runs", "draw", "last", "--episode", 0).stderr
 
 
 def test_with_one_repeat_it_says_what_consistency_needs(project, command, serve):

@@ -42,7 +42,7 @@ def test_a_line_counts_what_has_ended_and_what_is_under_way():
 
 def test_a_stop_is_shown():
     assert line(Tally(2), executor(stop_reason="cancelled", _1=Usage())).endswith(
-        "stopping (cancelled): 1 episodes to close"
+        "stopping (cancelled): 1 episode to close"
     )
 
 
@@ -87,8 +87,8 @@ def test_where_there_is_no_terminal_plain_lines_are_written(monkeypatch):
     assert str(watch(screen, monkeypatch, terminal=False).folder) == "runs/x"
     assert screen.file.getvalue().splitlines() == [
         "recording 1 episode in runs/x",
-        "0 of 1 episodes; 1 steps, 2 tokens; 1 under way",
-        "0 of 1 episodes; 1 steps, 2 tokens; 1 under way",
+        "0 of 1 episode; 1 step, 2 tokens; 1 under way",
+        "0 of 1 episode; 1 step, 2 tokens; 1 under way",
     ]
 
 

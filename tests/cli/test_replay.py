@@ -9,7 +9,7 @@ def test_a_run_is_reproduced(played, command):
     done = command("replay", "last")
     assert (done.exit_code, done.stdout) == (
         0,
-        f"All 2 episodes are reproduced byte for byte: runs/{played.name}\n",
+        f"2 of 2 episodes reproduced byte for byte: runs/{played.name}\n",
     )
     assert json.loads(command("replay", "last", "--json").stdout) == {
         "run": str(played),
@@ -35,7 +35,7 @@ def test_a_changed_record_is_found_with_its_first_key(played, command):
     assert done.exit_code == 1
     for text in ("print-handouts, careful, seed 0", "diverges at key", '"success":false', '"success":true'):
         assert text in done.stdout
-    assert "1 of 2 episodes are not reproduced" in done.stdout
+    assert "1 of 2 episodes not reproduced" in done.stdout
     assert "what follows from earlier events has changed" in done.stdout
     assert "Neither code nor versions have changed since the run was made" in done.stdout
     findings = json.loads(command("replay", "last", "--json").stdout)["findings"]
@@ -78,7 +78,7 @@ def test_models_are_asked_again_if_that_is_wanted(project, command, serve, caref
     server.said, before = [*careful[:-1], "what?"], server.chats
     done = command("replay", "last", "--verify-effects")
     assert done.exit_code == 0, "what is said now decides nothing"
-    assert "are reproduced byte for byte" in done.stdout
+    assert "3 of 3 episodes reproduced byte for byte" in done.stdout
     assert "model agent" in done.stdout
     (verified,) = json.loads(command("replay", "last", "--verify-effects", "--json").stdout)["verified"]
     assert (verified["what"], verified["same"]["value"], verified["same"]["n"]) == ("model agent", 0.75, 4)

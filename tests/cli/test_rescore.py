@@ -46,7 +46,7 @@ def test_what_another_judge_changes_is_shown_in_any_width(judged, command, no, m
     monkeypatch.setenv("COLUMNS", str(columns))
     done = command("runs", "rescore", "last", *no)
     assert done.exit_code == 0, done.stderr
-    assert "2 of 2 episodes scored" in done.stderr
+    assert "episodes scored: 2 of 2" in done.stderr
     text = flat(done.stdout)
     assert "scenarios: pass n against default old: default, judged by m new: n, judged by n" in text
     assert "SPR 1.00 0.00 -1.00 1" in text
@@ -56,6 +56,14 @@ def test_what_another_judge_changes_is_shown_in_any_width(judged, command, no, m
     assert "As before: episodes, fingerprints and the pass default (run " in text
     assert f"worldloom runs show runs/{judged.name} --scoring n" in text
     assert max(map(len, done.stdout.splitlines()[:-1])) <= columns, "but for the command, which stays whole"
+
+
+def test_where_no_episode_has_other_scores_every_metric_is_unchanged(played, command):
+    text = command("runs", "rescore", "last").stdout
+    assert "No episode has other scores than before." in text
+    for metric in ("SPR", "NSS", "explore"):
+        (line,) = (line for line in text.splitlines() if line.startswith(metric))
+        assert line.split()[-2:] == ["unchanged", "1"]
 
 
 def test_without_a_judge_there_are_only_checks_and_json_is_all_that_stands_on_stdout(judged, command):

@@ -1,5 +1,6 @@
 """`runs list`, `show` and `export`, and how a person names a run."""
 
+import asyncio
 import csv
 import io
 import json
@@ -10,6 +11,7 @@ import pytest
 
 from worldloom.models.model import Completion, Usage
 from worldloom.models.scripted import ScriptedModel
+from worldloom.runs.store import RunStore, put_episode, put_value
 
 
 @pytest.fixture
@@ -161,6 +163,32 @@ def test_an_episode_that_is_not_there_is_refused_with_what_is(played, command):
     done = command("runs", "show", "last", "--episode", "9")
     assert done.exit_code == 2
     assert "allowed: 0 to 1" in done.stderr
+
+
+def test_whatever_is_asked_of_a_killed_run_it_is_interrupted_and_its_episodes_are_cut_short(
+    project, command, serve, careful
+):
+    assert command("run", "scenarios", "--model", "m", "--base-url", serve(careful).url).exit_code == 0
+    (folder,) = (project / "runs").iterdir()
+    command("run", "scenarios", "--agent", "careful")
+    with RunStore(folder).writing() as writer:
+        put_value(writer, "status", "running")
+        put_episode(writer, 2, status="running", reason=None, fault=None)
+        asyncio.run(writer.durable())
+        assert "Not in it: 1 episode under way." in command("runs", "show", folder.name).stdout
+    report = command("runs", "show", folder.name).stdout
+    assert report.splitlines()[0].endswith(", interrupted")
+    assert "Not in it: 1 episode cut short." in report
+    other = next(each.name for each in (project / "runs").iterdir() if each != folder)
+    told = (
+        command("runs", "show", folder.name, "--json"),
+        command("runs", "export", folder.name),
+        command("runs", "compare", other, folder.name, "--json"),
+    )
+    shown, exported, compared = (json.loads(done.stdout) for done in told)
+    assert {shown["status"], exported["status"], compared["b"]["status"]} == {"interrupted"}
+    listed = {run["name"]: run["status"] for run in json.loads(command("runs", "list", "--json").stdout)}
+    assert listed == {folder.name: "interrupted", other: "completed"}
 
 
 @pytest.mark.parametrize("name", ["m", "embedded", "embedded:smollm2"])

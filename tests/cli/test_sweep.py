@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from worldloom.runs.store import RunStore, Score, put_episode, put_scores
+
 STUDY = """\
 study: how long
 scenario: scenarios/SCENARIO
@@ -76,6 +78,26 @@ def test_it_is_shown_resumed_replayed_and_exported_as_other_runs(swept, command)
     rows = list(csv.DictReader(io.StringIO(command("runs", "export", "last", "--format", "csv").stdout)))
     assert any("steps=3" in value for value in rows[-2].values())
     assert "how long" in command("runs", "list").stdout
+
+
+def test_its_report_says_what_that_of_any_run_says_but_for_the_table(swept, command, project):
+    assert swept("--agent", "random", "--max-steps", 7).exit_code == 0
+    (folder,) = (project / "runs").iterdir()
+    unjudged = Score("It was done with care.", None, 1, "criterion", "unscored", "there is no judge")
+    with RunStore(folder).writing() as writer:
+        broken = {"reason": "tool_failed", "fault": "infrastructure", "detail": "the pump broke"}
+        put_episode(writer, 3, **broken, making=1)
+        put_scores(writer, 4, [Score("NSS", 1.0, 1, "share", "rubric"), unjudged])
+    text = flat(command("runs", "show", "last").stdout)
+    for said in (
+        "Failed, by no fault of the agent, and left out of the metrics: 1",
+        "tool_failed: the pump broke",
+        "Not all of one make: 1 of 21 episodes",
+        "Unscored, and counted neither way: 1 criterion",
+        "Limits of an episode: 7 steps",
+    ):
+        assert said in text
+    assert "means over scenarios" not in text, "its table is over seeds, and says so"
 
 
 def test_json_holds_the_rows(swept):

@@ -1,15 +1,18 @@
 """One run on disk: one writer, any number of readers, and a clear word where something is not what it should be."""
 
+import asyncio
 import contextlib
 import sqlite3
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.event import Event
+from worldloom.runs.ending import RESUMABLE, Fault
 from worldloom.runs.store import (
     FORMAT,
     EpisodeRow,
@@ -119,6 +122,32 @@ def test_a_second_writer_in_this_process_is_refused_and_the_first_goes_on(store)
             raise AssertionError("two writers")
         put_value(writer, "status", "running")
     assert store.value("status") == "running"
+
+
+def test_a_run_that_nobody_writes_any_more_is_not_running(store):
+    assert store.status() == "planned"
+    with store.writing() as writer:
+        put_value(writer, "status", "running")
+        asyncio.run(writer.durable())
+        assert store.status() == "running"
+    assert (store.status(), store.value("status")) == ("interrupted", "running")
+    with store.writing() as writer:
+        put_value(writer, "status", "completed")
+    assert store.status() == "completed"
+
+
+@pytest.mark.parametrize("number", [-1, 3])
+def test_an_episode_that_is_not_there_is_refused_with_those_that_are(store, number):
+    assert [store.episode(each).row for each in range(3)] == [0, 1, 2]
+    with pytest.raises(UsageError, match=rf"has no episode {number}; allowed: 0 to 2"):
+        store.episode(number)
+
+
+@pytest.mark.parametrize("fault", get_args(Fault))
+@pytest.mark.parametrize("status", ["ended", "running", *RESUMABLE])
+def test_an_episode_counts_once_it_has_ended_by_no_fault_but_the_agents(fault, status):
+    row = EpisodeRow(0, "", "", "", "", 0, 0, status, fault=fault)
+    assert row.counts is (status == "ended" and fault in ("none", "agent"))
 
 
 def test_a_second_writing_process_is_refused_until_the_first_has_gone(store):

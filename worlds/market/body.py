@@ -167,6 +167,10 @@ class MarketBody(Body):
     shocks: tuple[Shock, ...] = Field(default=(), max_length=64)
     history_rounds: int = Field(default=10, ge=1, le=1000, description="how many rounds agents can look back")
 
+    @property
+    def steps(self) -> int:
+        return self.rounds
+
     def faults(self, header: Header) -> Iterable[Fault]:
         """Skills named twice, shocks that never come."""
         for index, name in enumerate(self.skills):

@@ -29,8 +29,9 @@ from worldloom.core.suite import library_suite, load_scenarios
 from worldloom.graphs.config import GraphConfig
 from worldloom.runs.limits import Limits, RunLimits
 from worldloom.runs.questions import Question
+from worldloom.runs.redact import redactor
 from worldloom.runs.store import DEFAULT_SCORING
-from worldloom.runs.verification import Verification
+from worldloom.runs.verification import Verification, Verified
 
 T = TypeVar("T")
 
@@ -146,7 +147,7 @@ def resume(
 
 
 def questions(folder: PathLike) -> list[Question]:
-    """What the episodes of a run ask people that wait for an answer."""
+    """What the waiting episodes of a run ask people, answered meanwhile or not."""
     return asking.open_questions(path_of(folder))
 
 
@@ -192,18 +193,25 @@ def fork(
     return in_new_loop(work)
 
 
-def replay(
-    folder: PathLike, *, concurrency: int = 8, verification: Verification | None = None
-) -> list[replaying.Replayed]:
-    """Play a run again from its record alone; each entry says whether its episode was reproduced byte for byte.
-
-    Args:
-        verification: a new `worldloom.runs.verification.Verification()`: models, and tools that may be asked again, are
-            asked what is on record; its `found()` tells how often they said the same.
-    """
+def replay(folder: PathLike, *, concurrency: int = 8) -> list[replaying.Replayed]:
+    """Play a run again from its record alone; each entry says whether its episode was reproduced byte for byte."""
     registry = Registry.discover(find_project(Path.cwd()))
+    return in_new_loop(replaying.replay(path_of(folder), registry, concurrency=concurrency))
+
+
+def verify_effects(folder: PathLike, *, concurrency: int = 8) -> list[Verified]:
+    """Replay a run and ask its models, and the tools that may be asked again, what is on record.
+
+    Returns:
+        How often each said the same, with an interval. It is a statistic and says nothing about the replay.
+
+    Raises:
+        UsageError: another model than that of the run would be asked, or one does not answer.
+    """
+    registry, verification = Registry.discover(find_project(Path.cwd())), Verification(redactor())
     work = replaying.replay(path_of(folder), registry, concurrency=concurrency, verification=verification)
-    return in_new_loop(work)
+    in_new_loop(work)
+    return verification.found()
 
 
 def rescore(

@@ -14,15 +14,10 @@ import numpy as np
 
 from worldloom.api.cast import WORLD
 from worldloom.runs.agreement import outcome_of, wilson
-from worldloom.runs.ending import REASONS, RESUMABLE, Fault
+from worldloom.runs.ending import COUNTED, LIMITS, REASONS, Fault
 from worldloom.runs.store import EpisodeRow, Score
 from worldloom.runs.usage import asked
 
-LIMITS = (
-    *(reason for reason in REASONS if reason.endswith("_limit") and reason not in RESUMABLE),
-    "context_overflow",
-)
-"""Reasons that are a limit of an episode, or of the context of its agent's model."""
 NOT_ENDED = "not ended"
 UNSCORED = "unscored"
 """Left out though the episode ended well and no judge failed: nothing could say whether the criteria hold."""
@@ -103,7 +98,7 @@ class Ending:
     @property
     def counts(self) -> bool:
         """Whether the scores are over these."""
-        return self.fault in ("none", "agent")
+        return self.fault in COUNTED
 
     def to_json(self) -> dict[str, Any]:
         told = None if self.share is None else self.share.to_json()
@@ -170,11 +165,6 @@ class Attribution:
         }
 
 
-def is_sound(row: EpisodeRow) -> bool:
-    """Whether an episode has ended, by no fault but the agent's: only such episodes have scores that count."""
-    return row.status == "ended" and row.fault in ("none", "agent")
-
-
 def attribution_of(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -> Attribution:
     """The attribution of the episodes of one cast.
 
@@ -186,7 +176,7 @@ def attribution_of(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Sco
         rows[0].cast_name if rows else "",
         len(rows),
         len(ended),
-        sum(_whose(row)[0] in ("none", "agent") for row in ended),
+        sum(_whose(row)[0] in COUNTED for row in ended),
         tuple(_endings(rows, ended)),
         dict(_rates(ended, scores)),
         dict(_bases(rows, scores)),
@@ -197,7 +187,7 @@ def _whose(row: EpisodeRow) -> tuple[str | None, str]:
     """Whose fault the end of an episode is, None if it has not ended, and why it ended."""
     if row.status != "ended":
         return None, row.status
-    if is_sound(row) and row.detail is not None and row.detail.startswith(_SCORER_BROKE):
+    if row.counts and row.detail is not None and row.detail.startswith(_SCORER_BROKE):
         return "infrastructure", NOT_SCORED
     return row.fault, row.reason or ""
 
@@ -228,7 +218,7 @@ def _rates(ended: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -
     criteria = [(row, score) for row in ended for score in _criteria(scores, row)]
     asked = [(row.scenario, outcome_of(score)) for row, score in criteria]
     verdicts = [(scenario, outcome) for scenario, outcome in asked if outcome is not None]
-    counted = [(row.scenario, score.value is None, 1) for row, score in criteria if is_sound(row)]
+    counted = [(row.scenario, score.value is None, 1) for row, score in criteria if row.counts]
     found = {
         "agent_replies": _replies(ended, simulated=False),
         "world_replies": _replies(ended, simulated=True),
@@ -250,17 +240,17 @@ def _replies(ended: Sequence[EpisodeRow], *, simulated: bool) -> Share:
 
 
 def _criteria(scores: Mapping[int, Sequence[Score]], row: EpisodeRow) -> list[Score]:
-    return [score for score in scores.get(row.row, ()) if score.unit == "criterion"]
+    return [score for score in scores.get(row.row, ()) if score.is_criterion]
 
 
 def _bases(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -> Iterator[tuple[str, Basis]]:
-    named = [{one.name: one for one in scores.get(row.row, ()) if one.unit != "criterion"} for row in rows]
+    named = [{one.name: one for one in scores.get(row.row, ()) if not one.is_criterion} for row in rows]
     for name, kind in {name: score for one in named for name, score in one.items()}.items():
         values: list[tuple[str, float | None]] = []
         left_out: dict[str, int] = {}
         partly = 0
         for row, metrics in zip(rows, named, strict=True):
-            score = metrics.get(name) if is_sound(row) else None
+            score = metrics.get(name) if row.counts else None
             values.append((row.scenario, None if score is None else score.value))
             if score is None or score.value is None:
                 judged = _criteria(scores, row) if score is not None and score.how == "rubric" else ()
@@ -275,7 +265,7 @@ def _bases(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) ->
 def _why_left_out(row: EpisodeRow, criteria: Iterable[Score]) -> str:
     """By whose fault an episode lacks a score that is over `criteria`."""
     fault, _ = _whose(row)
-    if fault not in ("none", "agent"):
+    if fault not in COUNTED:
         return fault or NOT_ENDED
     outcomes = {outcome_of(one) for one in criteria}
     return "judge" if outcomes - {None, *_DECIDED} else UNSCORED

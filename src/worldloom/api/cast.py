@@ -8,7 +8,7 @@ from typing import Any, cast
 from worldloom.agents.agent import Agent, AgentConfig
 from worldloom.core.arguments import text
 from worldloom.core.canonical import Json, digest
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import UsageError, offer
 from worldloom.core.project import ModelEntry
 from worldloom.core.registry import RULES, Registry
 from worldloom.core.scenario import Scenario, Seat
@@ -50,7 +50,9 @@ class CastSpec:
     @property
     def name(self) -> str:
         """As tables call it."""
-        models = ",".join(spec.model for spec in self.models.values())
+        models = ",".join(dict.fromkeys(spec.model for spec in self.models.values()))
+        if self.agent == OWN:
+            return f"{OWN} ({models})" if models else OWN
         return models or (f"{self.agent}:{self.argument}" if self.argument else self.agent)
 
     def to_json(self) -> dict[str, Json]:
@@ -233,6 +235,7 @@ def contestant_of(
     own = [one for one in scenarios if one.body.seats is None]
     if not own:
         seat = _seat_of(scenarios) if agent is None else Seat(agent=agent)
+        _fits(seat.agent.partition(":")[0], scenarios, registry)
         player = model_of(entry, seat.model if model is None else model, base_url)
         return cast_of(seat.agent, player, registry)
     other = next((one for one in scenarios if one.body.seats is not None), None)
@@ -245,6 +248,17 @@ def contestant_of(
             f"agent is given, and {own[0].file} names who plays in `cast`; allowed: only a model"
         )
     return _own_cast(own, model_of(entry, model, base_url), registry)
+
+
+def _fits(agent: str, scenarios: Iterable[Scenario], registry: Registry) -> None:
+    """Raise `UsageError` if an agent cannot play the kind of one of the scenarios, or is not there."""
+    registry.get("agent", agent)
+    for one in scenarios:
+        if agent not in registry.agents(one.kind):
+            raise UsageError(
+                f"the agent {agent!r} cannot play {one.file}, a scenario of kind {one.kind!r}"
+                f"{offer(agent, registry.agents(one.kind))}"
+            )
 
 
 def _own_cast(scenarios: Iterable[Scenario], model: ModelSpec, registry: Registry) -> CastSpec:

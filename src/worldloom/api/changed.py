@@ -141,7 +141,7 @@ def _by_text(scores: Sequence[Score]) -> dict[tuple[str, int], Score]:
     seen: Counter[str] = Counter()
     found = {}
     for score in scores:
-        if score.unit == "criterion":
+        if score.is_criterion:
             found[score.name, seen[score.name]] = score
             seen[score.name] += 1
     return found
@@ -170,7 +170,7 @@ def _metric(name: str, old: Side, new: Side) -> Metric:
 def _moved(old: Side, new: Side, row: EpisodeRow) -> Moved | None:
     """What changed in an episode; None if nothing did."""
     before, after = (
-        {score.name: score.value for score in side.scores.get(row.row, ()) if score.unit != "criterion"}
+        {score.name: score.value for score in side.scores.get(row.row, ()) if not score.is_criterion}
         for side in (old, new)
     )
     metrics = {

@@ -16,11 +16,10 @@ from worldloom.core.arguments import PathLike
 from worldloom.core.errors import UsageError, meant
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.comparison import FEWEST, Difference, Scored, difference
+from worldloom.runs.ending import LIMITS
 from worldloom.runs.repeats import AtK, Variance, at_k, variance
 from worldloom.runs.statistics import Rate
 from worldloom.runs.store import DEFAULT_SCORING
-
-_AT_LIMIT = ("step_limit", "call_limit", "token_limit", "wall_limit", "repeat_limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ def _obstacles(one: Side, other: Side) -> Iterator[str]:
     if one.graph != other.graph:
         yield f"what plays the scenarios differs: {_graph(one.graph)} in A, {_graph(other.graph)} in B"
     if one.limits != other.limits:
-        struck = sum(row.reason in _AT_LIMIT for side in (one, other) for row in side.episodes)
+        struck = sum(row.reason in LIMITS for side in (one, other) for row in side.episodes)
         if struck:  # a limit that nobody reached made no difference
             yield f"the limits differ ({_limits(one, other)}), and episodes ended at one: {struck:,}"
 

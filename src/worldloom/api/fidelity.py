@@ -149,7 +149,7 @@ def report(result: RunResult) -> FidelityReport | None:
     if graph is None or graph.name != GRAPH:
         return None
     ended = [row for row in result.episodes if row.status == "ended"]
-    sound = [row for row in ended if row.fault in ("none", "agent")]
+    sound = [row for row in ended if row.counts]
     casts = dict.fromkeys(row.cast_name for row in result.episodes)
     parts = [
         Fidelity(name, _measures(result, [row for row in sound if row.cast_name == name])) for name in casts

@@ -41,10 +41,7 @@ async def fork(
         Divergence: the change alters what was recorded before `at`.
     """
     with RunStore(folder) as parent:
-        plan, rows = plan_of(parent, registry), parent.episodes()
-        if not 0 <= episode < len(rows):
-            raise UsageError(f"{folder} has no episode {episode}; allowed: 0 to {len(rows) - 1}")
-        row, events = rows[episode], parent.events(episode)
+        plan, row, events = plan_of(parent, registry), parent.episode(episode), parent.events(episode)
         key = read_key(at)
         if key not in events:
             keys = [show_key(known) for known in events]

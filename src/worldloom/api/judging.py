@@ -193,7 +193,7 @@ def _cases(planned: Sequence[Planned], scores: Mapping[int, Sequence[Score]]) ->
     """Every criterion that was computed."""
     found = []
     for one, scorer in _judging(planned):
-        criteria = [score for score in scores.get(one.row.row, ()) if score.unit == "criterion"]
+        criteria = [score for score in scores.get(one.row.row, ()) if score.is_criterion]
         for place, score in enumerate(criteria):
             if score.value is not None and outcome_of(score) is None:
                 found.append(_Case(one.row, scorer, place, score.value == 1.0))
@@ -353,7 +353,7 @@ def judged(result: RunResult) -> Judged | None:
                 outcome = outcome_of(score)
                 if outcome is not None:
                     outcomes[outcome] += 1
-                    if row.cast_name == contestant and row.fault in ("none", "agent"):
+                    if row.cast_name == contestant and row.counts:
                         verdicts.append(Verdict(row.scenario, outcome))
         found = Judged(judge.model, outcomes, passed(verdicts))
         try:

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from worldloom.api.cast import called
-from worldloom.api.planning import Plan
 from worldloom.api.stored import plan_of
 from worldloom.core.errors import UsageError
 from worldloom.core.picture import Picture, View
-from worldloom.core.registry import Registry, Room
-from worldloom.core.scenario import Scenario
+from worldloom.core.registry import Registry
 from worldloom.runs.store import RunStore
 
 
@@ -19,12 +17,9 @@ def pictures_of(store: RunStore, number: int, registry: Registry) -> Sequence[Pi
     Raises:
         UsageError: the run has no episode of this number, its room makes no pictures, or there is nothing to see yet.
     """
-    rows = store.episodes()
-    if not 0 <= number < len(rows):
-        raise UsageError(f"the run has no episode {number}; allowed: 0 to {len(rows) - 1}")
-    plan = plan_of(store, registry)
-    scenario = next(one for one in plan.scenarios if one.id == rows[number].scenario)
-    room = _room(plan, scenario, registry)
+    row, plan = store.episode(number), plan_of(store, registry)
+    scenario = next(one for one in plan.scenarios if one.id == row.scenario)
+    room = plan.room_of(scenario, registry)
     if room.view is None:
         seen = [one.name for one in registry.rooms("graph") if one.view is not None]
         raise UsageError(
@@ -34,12 +29,5 @@ def pictures_of(store: RunStore, number: int, registry: Registry) -> Sequence[Pi
     view = cast(View, called(room.load("view")))
     made = view(scenario, list(store.events(number).values()), store.blob)
     if not made:
-        raise UsageError(f"episode {number} ({rows[number].status}) has not come far enough to show anything")
+        raise UsageError(f"episode {number} ({row.status}) has not come far enough to show anything")
     return made
-
-
-def _room(plan: Plan, scenario: Scenario, registry: Registry) -> Room:
-    """The graph that played a scenario."""
-    if plan.graph is not None:
-        return registry.get("graph", plan.graph.name)
-    return registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)

@@ -11,7 +11,7 @@ from worldloom.api.cast import REPLAY, CastSpec, WorldSpec, called, model_to_jso
 from worldloom.core.canonical import Json, digest
 from worldloom.core.content import Blob
 from worldloom.core.errors import DocumentError, Problem, UsageError
-from worldloom.core.registry import Registry
+from worldloom.core.registry import Registry, Room
 from worldloom.core.scenario import Scenario
 from worldloom.core.secrets import secrets_of
 from worldloom.core.study import StudySpec
@@ -129,8 +129,16 @@ class Plan:
             "also": {scenario: who.to_json() for scenario, who in self.also.items()},
             "fork": None if self.fork is None else asdict(self.fork),
             "prices": self.prices.to_json(),
-            **({} if self.study is None else {"study": self.study.to_json()}),
+            "study": None if self.study is None else self.study.to_json(),
         }
+
+    def room_of(self, scenario: Scenario, registry: Registry) -> Room:
+        """The graph that plays a scenario.
+
+        Raises:
+            UsageError: there is no such graph, or it plays another kind.
+        """
+        return _room_of(scenario, self.graph, registry)
 
     def entries(self) -> Iterator[tuple[EpisodeRow, Scenario, CastSpec]]:
         """All episodes: the references first, which take no time, then epoch by epoch."""
@@ -197,9 +205,7 @@ def refuse_secrets(scenarios: Sequence[Scenario]) -> None:
 
 def form_of(plan: Plan, registry: Registry) -> str:
     """Digest of the texts with which the graphs of a plan ask a judge."""
-    named = {(scenario.kind, scenario.graph) for scenario in plan.scenarios}
-    found = [registry.get("graph", name) if name else registry.graph_of(kind) for kind, name in named]
-    rooms = {room.name: room for room in found}
+    rooms = {room.name: room for room in (plan.room_of(one, registry) for one in plan.scenarios)}
     asking = {name: getattr(room.load("scorer"), "judge_form", None) for name, room in rooms.items()}
     return digest({name: form() for name, form in asking.items() if form is not None})
 
@@ -275,20 +281,25 @@ def build_program(
     from worldloom.graphs.program import GraphProgram  # noqa: PLC0415  # brings langgraph: 0.9 s
 
     scenario = config.scenario
+    room = _room_of(scenario, graph, registry)
     if graph is not None:
-        room = registry.get("graph", graph.name)
-        if room.kind != scenario.kind:
-            raise UsageError(
-                f"{scenario.file}: a scenario of kind {scenario.kind!r}, which the graph {graph.name!r} cannot play"
-                f"\n  allowed: kind {room.kind}"
-            )
         config = replace(config, options=graph.options)
-    else:
-        room = registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)
     program = GraphProgram(room.name, called(room.load())(config))
     scorer = cast(Scorer, called(room.load("scorer"))(config))
     own = graph is not None or scenario.metrics is None
     return program, scorer if own else Chosen(scorer, scenario.metrics or ())
+
+
+def _room_of(scenario: Scenario, graph: GraphSpec | None, registry: Registry) -> Room:
+    if graph is None:
+        return registry.get("graph", scenario.graph) if scenario.graph else registry.graph_of(scenario.kind)
+    room = registry.get("graph", graph.name)
+    if room.kind != scenario.kind:
+        raise UsageError(
+            f"{scenario.file}: a scenario of kind {scenario.kind!r}, which the graph {graph.name!r} cannot play"
+            f"\n  allowed: kind {room.kind}"
+        )
+    return room
 
 
 def judge_identity(judge: ModelSpec | None) -> str:

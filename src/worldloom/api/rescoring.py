@@ -162,7 +162,7 @@ async def rescore(
             len(before.episodes) - len(ended),
             broken,
             before.fingerprint,
-            RunResult.of(store) == before,
+            _same(RunResult.of(store), before),
         )
 
 
@@ -199,6 +199,11 @@ async def _make(
             )
         except ExceptionGroup as several:  # they fail alike: the first speaks for all
             raise several.exceptions[0] from several
+
+
+def _same(now: RunResult, before: RunResult) -> bool:
+    """Whether episodes and scores are the same; the status may differ, since `before` was read while we wrote."""
+    return (now.episodes, now.scores) == (before.episodes, before.scores)
 
 
 def _of(made: Mapping[int, Sequence[Score]], one: Pass) -> Sequence[Score]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.attribution import Attribution, attribution_of, is_sound
+from worldloom.api.attribution import Attribution, attribution_of
 from worldloom.api.cast import WORLD, WorldSpec
 from worldloom.api.stored import prices_of
 from worldloom.core.canonical import Json, digest
@@ -62,7 +62,8 @@ class RunResult:
 
     Attributes:
         folder: where its record is.
-        status: `completed`, `cancelled`, `run_limit`, `waiting`, `failed`, `running` or `planned`.
+        status: `completed`, `cancelled`, `run_limit`, `waiting`, `failed`, `planned`, `running` while a process plays
+            it, or `interrupted` if that process was killed.
         episodes: the projection of every episode.
         scores: episode row -> scores.
         world_model: the model that simulates the worlds; None without one, and where no agent plays in them.
@@ -82,7 +83,7 @@ class RunResult:
     @staticmethod
     def of(store: RunStore, scoring: str = DEFAULT_SCORING) -> "RunResult":
         """Read a run from its store, with the scores of one pass of scoring."""
-        title, status = store.manifest("title", str), str(store.value("status"))
+        title, status = store.manifest("title", str), store.status()
         models = store.read_manifest("world", WorldSpec.from_json).models
         plays = WORLD in models and store.manifest("graph", object) is None
         name = models[WORLD].model if plays else None
@@ -96,6 +97,12 @@ class RunResult:
             scoring,
             prices_of(store),
         )
+
+    @property
+    def metrics(self) -> list[str]:
+        """What is scored, by name, in the order of the scorers; criteria are left out."""
+        scores = (score for found in self.scores.values() for score in found)
+        return list(dict.fromkeys(score.name for score in scores if not score.is_criterion))
 
     def lines(self, *, by_category: bool = True) -> list[Line]:
         """The table: casts in the order of the plan, the contestant last; categories below each cast."""
@@ -114,7 +121,7 @@ class RunResult:
 
     def _line(self, cast_name: str, category: str | None, rows: Sequence[EpisodeRow]) -> Line:
         ended = [row for row in rows if row.status == "ended"]
-        sound = [row for row in ended if is_sound(row)]
+        sound = [row for row in ended if row.counts]
         metrics = {name: estimate(values) for name, values in self._values(rows, sound).items()}
         count = len(ended)
         return Line(
@@ -123,7 +130,7 @@ class RunResult:
             len(rows),
             count - len(sound),
             sum(
-                score.unit == "criterion" and score.value is None
+                score.is_criterion and score.value is None
                 for row in sound
                 for score in self.scores.get(row.row, ())
             ),
@@ -143,7 +150,7 @@ class RunResult:
         """(unit, value) of each metric that any of the rows has, over the sound ones."""
         by_scenario = self._unit == "scenario"
         named = {
-            row.row: {one.name: one.value for one in self.scores.get(row.row, ()) if one.unit != "criterion"}
+            row.row: {one.name: one.value for one in self.scores.get(row.row, ()) if not one.is_criterion}
             for row in rows
         }
         return {

@@ -47,13 +47,13 @@ class Side:
     @property
     def sound(self) -> list[EpisodeRow]:
         """Episodes that ended by no fault but the agent's."""
-        return [row for row in self.episodes if row.status == "ended" and row.fault in ("none", "agent")]
+        return [row for row in self.episodes if row.counts]
 
     @property
     def metrics(self) -> dict[str, str]:
         """What is scored, by name, and how it is judged; criteria are left out."""
         scores = (score for row in self.episodes for score in self.scores.get(row.row, ()))
-        return {score.name: score.how for score in scores if score.unit != "criterion"}
+        return {score.name: score.how for score in scores if not score.is_criterion}
 
     @property
     def judged(self) -> bool:
@@ -70,7 +70,7 @@ class Side:
         """Criteria of sound episodes that could not be judged."""
         wanted = set(scenarios)
         return sum(
-            score.unit == "criterion" and score.value is None
+            score.is_criterion and score.value is None
             for row in self.sound
             if row.scenario in wanted
             for score in self.scores.get(row.row, ())
@@ -78,22 +78,20 @@ class Side:
 
     def values(self, metric: str, scenarios: Iterable[str]) -> list[Scored]:
         """Scores of the episodes of some scenarios; None where there is none that counts."""
-        sound, wanted = {row.row for row in self.sound}, set(scenarios)
+        wanted = set(scenarios)
         found: list[Scored] = []
         for row in self.episodes:
             if row.scenario in wanted:
-                scores = self.scores.get(row.row, ()) if row.row in sound else ()
-                named = (
-                    score.value for score in scores if score.unit != "criterion" and score.name == metric
-                )
+                scores = self.scores.get(row.row, ()) if row.counts else ()
+                named = (score.value for score in scores if not score.is_criterion and score.name == metric)
                 found.append((row.scenario, row.seed, next(named, None)))
         return found
 
     def failures(self, scenarios: Iterable[str]) -> list[Scored]:
         """1 for each ended episode that failed by no fault of the agent, 0 for the others."""
-        sound, wanted = {row.row for row in self.sound}, set(scenarios)
+        wanted = set(scenarios)
         return [
-            (row.scenario, row.seed, float(row.row not in sound))
+            (row.scenario, row.seed, float(not row.counts))
             for row in self.episodes
             if row.scenario in wanted and row.status == "ended"
         ]
@@ -145,7 +143,7 @@ def side_of(name: str, run: RunResult | PathLike, *, scoring: str | None = None,
             name,
             found.folder,
             found.title,
-            found.status,
+            store.status(),
             contestant_of(store),
             store.read_manifest("world", WorldSpec.from_json),
             one,

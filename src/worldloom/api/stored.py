@@ -61,10 +61,7 @@ def limits_of(store: RunStore) -> Limits:
 
 
 def prices_of(store: RunStore) -> Prices:
-    """The prices of the models of a stored run, as they were when it was planned; older records hold none."""
-    manifest = store.value("manifest")
-    if isinstance(manifest, dict) and "prices" not in manifest:
-        return Prices()
+    """The prices of the models of a stored run, as they were when it was planned."""
     return store.read_manifest("prices", Prices.from_json)
 
 
@@ -74,9 +71,8 @@ def judge_of(store: RunStore) -> ModelSpec | None:
 
 
 def study_of(store: RunStore) -> StudySpec | None:
-    """The study whose variants a stored run plays."""
-    there = "study" in (store.value("manifest") or ())
-    return store.read_manifest("study", StudySpec.from_json) if there else None
+    """The study whose variants a stored run plays; None if it plays none."""
+    return store.read_manifest("study", lambda study: None if study is None else StudySpec.from_json(study))
 
 
 def graph_of(store: RunStore) -> GraphSpec | None:

@@ -13,7 +13,6 @@ from typing import Any
 
 from worldloom import api
 from worldloom.api import playing
-from worldloom.api.attribution import is_sound
 from worldloom.api.planning import Plan
 from worldloom.api.result import RunResult
 from worldloom.api.stored import study_of
@@ -225,8 +224,8 @@ def _scores(result: RunResult, rows: Sequence[EpisodeRow]) -> dict[str, Scores]:
     """metric -> seed -> score, of the episodes that count."""
     found: dict[str, dict[int, float | None]] = {}
     for row in rows:
-        for score in result.scores.get(row.row, ()) if is_sound(row) else ():
-            if score.unit != "criterion":
+        for score in result.scores.get(row.row, ()) if row.counts else ():
+            if not score.is_criterion:
                 found.setdefault(score.name, {})[row.seed] = score.value
     return dict(found)
 
@@ -235,7 +234,7 @@ def _row(
     variant: Variant, rows: Sequence[EpisodeRow], scores: Mapping[str, Scores], first: Mapping[str, Scores]
 ) -> SweepRow:
     ended = [row for row in rows if row.status == "ended"]
-    failed = sum(not is_sound(row) for row in ended)
+    failed = sum(not row.counts for row in ended)
     return SweepRow(variant, len(rows), len(ended), failed, scores, first)
 
 

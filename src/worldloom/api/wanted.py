@@ -77,12 +77,20 @@ def plan(
         contestant,
         epochs,
         seed,
-        _limits(limits, max_steps, SHORT_STEPS if short else Limits().steps),
+        _limits(limits, max_steps, _usual_steps(found, short)),
         suite or _title(files),
         world_of(world, simulator, [one.kind for one in found], registry),
         model_of(entries.get("judge"), judge, judge_base_url) if judge or "judge" in entries else None,
     )
     return _without_unused(replace(planned, prices=prices_for(project, planned.models)), given)
+
+
+def _usual_steps(scenarios: Sequence[Scenario], short: bool) -> int:
+    """The limit on steps if nobody names one: none but their own for worlds that come to an end by themselves."""
+    ends = [one.body.steps for one in scenarios]
+    if all(ends):
+        return max(end for end in ends if end is not None)
+    return SHORT_STEPS if short else Limits().steps
 
 
 def _title(files: Sequence[Path]) -> str:

@@ -6,8 +6,7 @@ from pathlib import Path
 from worldloom.api.asking import answer as give
 from worldloom.api.asking import open_questions
 from worldloom.cli.locating import find_run
-from worldloom.cli.report import command
-from worldloom.cli.terminal import cell, near, put_json, say, stdout, table
+from worldloom.cli.terminal import cell, command, near, put_json, say, stdout, table
 
 
 def answer(

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from worldloom.api.attribution import Attribution, Basis, Share, meaning_of
-from worldloom.cli.terminal import cell, say, table
+from worldloom.cli.terminal import cell, counted, say, table, with_interval
 
 _RATES = {
     "agent_faults": "agent: faults",
@@ -33,7 +33,9 @@ def print_attribution(screen: Console, casts: list[Attribution], *, full: bool) 
     if not casts:
         return
     *floors, contestant = casts
-    if contestant.plain and not full:
+    if not contestant.ended:
+        say(screen, f"No episode of {contestant.cast_name} has ended: {_told(contestant)}.")
+    elif contestant.plain and not full:
         say(screen, _plain(contestant))
     else:
         say(screen, f"Who failed, {contestant.cast_name}: {_counted(contestant)}.", "bold")
@@ -57,13 +59,16 @@ def print_attribution(screen: Console, casts: list[Attribution], *, full: bool) 
 
 
 def _counted(found: Attribution) -> str:
-    episodes = "1 episode counts" if found.episodes == 1 else f"{found.episodes:,} episodes count"
+    episodes = counted("episode counts", found.episodes, "episodes count")
     return f"{found.in_scores:,} of {episodes} in the scores"
 
 
 def _reasons(found: Attribution) -> str:
-    told = "; ".join(f"{one.reason} {one.episodes:,} ({meaning_of(one.reason)})" for one in found.endings)
-    return f"Ended: {told}."
+    return f"Ended: {_told(found)}."
+
+
+def _told(found: Attribution) -> str:
+    return "; ".join(f"{one.reason} {one.episodes:,} ({meaning_of(one.reason)})" for one in found.endings)
 
 
 def _plain(found: Attribution) -> str:
@@ -92,15 +97,21 @@ def _rates(found: Attribution) -> Table:
 
 
 def _scores(found: Attribution) -> Table:
-    """Empty if nothing is left out of any score."""
+    """Empty if nothing is left out of any score, or no score is over anything."""
     numbers = ("episodes", "mean", "with these as 0, 1")
     made = table("score", "episodes", "left out, by whose fault", *numbers[1:], right=numbers)
-    if any(one.left_out for one in found.scores.values()):
+    over = found.scores.values()
+    if any(one.left_out for one in over) and any(one.episodes for one in over):
         for name, one in found.scores.items():
             bounds = None if one.low is None or one.high is None else f"{one.low:.2f}, {one.high:.2f}"
-            mean = None if one.mean is None else f"{one.mean:.2f}"
             why = "; ".join(_left_out(one))
-            made.add_row(cell(name), cell(one.episodes), cell(why or None), cell(mean), cell(bounds))
+            made.add_row(
+                cell(name),
+                cell(one.episodes),
+                cell(why or None),
+                with_interval(one.mean, None, None),
+                cell(bounds),
+            )
     return made
 
 
@@ -110,14 +121,8 @@ def _left_out(found: Basis) -> Iterator[str]:
 
 
 def _number(found: Share) -> str:
-    return f"{found.n:,} {_SINGULAR[found.of] if found.n == 1 else found.of}"
+    return counted(_SINGULAR[found.of], found.n, found.of)
 
 
 def _share(found: Share | None) -> Text:
-    if found is None or found.value is None:
-        return cell(None)
-    return Text(f"{found.value:.2f}").append(_interval(found), "dim")
-
-
-def _interval(found: Share) -> str:
-    return "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
+    return cell(None) if found is None else with_interval(found.value, found.low, found.high)

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.text import Text
 
 from worldloom.api.comparing import Comparison
 from worldloom.api.side import Side
-from worldloom.cli.terminal import cell, say, table
+from worldloom.cli.terminal import cell, counted, say, table, with_interval
 from worldloom.runs.repeats import AtK
 from worldloom.runs.store import DEFAULT_SCORING
 
@@ -33,8 +32,8 @@ def print_comparison(screen: Console, found: Comparison) -> None:
 
 
 def _side(side: Side) -> str:
-    scenarios = "1 scenario" if len(side.digests) == 1 else f"{len(side.digests):,} scenarios"
-    epochs = f", {side.epochs} epochs" if side.epochs > 1 else ""
+    scenarios = counted("scenario", len(side.digests))
+    epochs = f", {counted('epoch', side.epochs)}" if side.epochs > 1 else ""
     one = side.scoring
     scored = "" if one.name == DEFAULT_SCORING else f", scoring {one.name} ({one.who})"
     return (
@@ -49,7 +48,7 @@ def _differences(screen: Console, found: Comparison) -> None:
         style = "bold" if name == found.metric else ""
         p = None if one.p is None else f"{one.p:.3f}" if one.p >= 0.001 else "<0.001"
         row = [cell(name, style), cell(_number(one.a), style), cell(_number(one.b), style)]
-        row.append(interval(one.difference, one.low, one.high, style, sign="+"))
+        row.append(with_interval(one.difference, one.low, one.high, style, sign="+"))
         made.add_row(*row, *(cell(value, style) for value in (p, one.better, one.worse, one.scenarios)))
     screen.print(made)
 
@@ -59,7 +58,7 @@ def _repeated(screen: Console, name: str, both: tuple[Sequence[AtK], Sequence[At
     made = table(name, "k", "any of k", "all of k", "n", right=("k", "any of k", "all of k", "n"))
     for side, chances in zip("AB", both, strict=True):
         for place, one in enumerate(chances):
-            some, every = (interval(each.mean, each.low, each.high) for each in (one.any, one.all))
+            some, every = (with_interval(each.mean, each.low, each.high) for each in (one.any, one.all))
             made.add_row(cell("" if place else side), cell(one.k), some, every, cell(one.any.scenarios))
     screen.print(made)
 
@@ -77,7 +76,7 @@ def _power(found: Comparison) -> Iterator[str]:
     if power.scenarios is None:
         return
     each = one.pairs / one.scenarios
-    episodes = f", {round(power.scenarios * each):,} episodes a run" if each > 1 else ""
+    episodes = f", {counted('episode', round(power.scenarios * each))} a run" if each > 1 else ""
     needed = f"{power.scenarios:,} scenarios such as these{episodes}"
     if power.scenarios > _MANY:
         needed = f"more than {_MANY:,} scenarios such as these"
@@ -91,15 +90,3 @@ _MANY = 100_000
 
 def _number(value: float | None) -> str | None:
     return None if value is None else f"{value:.2f}"
-
-
-def interval(
-    value: float | None, low: float | None, high: float | None, style: str = "", *, sign: str = ""
-) -> Text:
-    """A number with its interval, as a cell; `sign` as in a format."""
-    if value is None:
-        return cell(None)
-    shown = Text(f"{value:{sign}.2f}", style)
-    if low is not None:
-        shown.append(f" [{low:{sign}.2f}, {high:{sign}.2f}]", "dim")
-    return shown

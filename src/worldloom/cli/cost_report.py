@@ -3,22 +3,24 @@
 import math
 from collections.abc import Iterator
 
+from worldloom.cli.terminal import counted
 from worldloom.core.project import FILE_NAME
 from worldloom.runs.cost import Cost, Part
 
 
-def cost_line(cost: Cost, under_way: int = 0) -> str | None:
+def cost_line(cost: Cost, begun: int = 0, *, dead: bool = False) -> str | None:
     """The line, or None if no model was asked.
 
     Args:
-        under_way: episodes that have begun and are not in it.
+        begun: episodes that have come to no stop yet, and are not in it.
+        dead: whether nobody plays these any more.
     """
     if not cost.parts:
         return None
     parts = ", ".join(_part(part) for part in cost.parts if part.value is not None)
     told = f" ({parts})" if parts else ""
-    episodes = "1 episode" if under_way == 1 else f"{under_way:,} episodes"
-    rest = f" Not in it: {episodes} under way." if under_way else ""
+    episodes = counted("episode", begun)
+    rest = f" Not in it: {episodes} {'cut short' if dead else 'under way'}." if begun else ""
     if cost.value is not None:
         return f"Cost: {_money(cost.value)} {cost.currency}{told}.{rest}"
     return f"Cost: unknown: {'; '.join(_unknown(cost))}{told}.{rest}"

@@ -11,7 +11,6 @@ from worldloom.api.stored import prices_of
 from worldloom.cli.cost_report import cost_line
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import cell, put_json, say, stdout, table
-from worldloom.core.errors import UsageError
 from worldloom.core.key import show_key
 from worldloom.runs.cost import cost_of
 from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
@@ -26,20 +25,18 @@ def show_episode(name: str, number: int, *, scoring: str | None, place: Path | N
         UsageError: the run has no episode of this number, or no such pass of scoring.
     """
     with RunStore(find_run(name, place)) as store:
-        rows = store.episodes()
-        if not 0 <= number < len(rows):
-            raise UsageError(f"the run has no episode {number}; allowed: 0 to {len(rows) - 1}")
+        row = store.episode(number)
         events = [(show_key(key), event.type, event.body) for key, event in store.events(number).items()]
-        cost = cost_of([rows[number]], prices_of(store))
+        cost = cost_of([row], prices_of(store))
         scores = store.scores(scoring_of(store, scoring or DEFAULT_SCORING).name).get(number, [])
     if as_json:
         shown = [{"key": key, "type": type, "body": body} for key, type, body in events]
         put_json({
-            **asdict(rows[number]), "cost": cost.to_json(), "scores": [asdict(score) for score in scores],
+            **asdict(row), "cost": cost.to_json(), "scores": [asdict(score) for score in scores],
             "events": shown,
         })  # fmt: skip
         return
-    _print(rows[number], events, scores, cost_line(cost))
+    _print(row, events, scores, cost_line(cost))
 
 
 def _print(

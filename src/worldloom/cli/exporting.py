@@ -35,17 +35,13 @@ def as_json(result: RunResult) -> str:
 
 def as_csv(result: RunResult) -> str:
     """One line an episode, with its metrics; single criteria are in the JSON."""
-    metrics = list(
-        dict.fromkeys(
-            score.name for scores in result.scores.values() for score in scores if score.unit != "criterion"
-        )
-    )
+    metrics = result.metrics
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*EpisodeRow.__dataclass_fields__, *metrics])
     for row in result.episodes:
         scores = result.scores.get(row.row, ())
-        values = {score.name: score.value for score in scores if score.unit != "criterion"}
+        values = {score.name: score.value for score in scores if not score.is_criterion}
         writer.writerow([*asdict(row).values(), *(values.get(name) for name in metrics)])
     return text.getvalue()
 
@@ -98,10 +94,7 @@ def export_run(
 
 def _exporters(plan: Plan, registry: Registry, format: str) -> dict[str, Exporter]:
     """Scenario -> what exports its episodes in a format that all graphs of the run know."""
-    rooms = {
-        one.id: registry.get("graph", one.graph) if one.graph else registry.graph_of(one.kind)
-        for one in plan.scenarios
-    }
+    rooms = {one.id: plan.room_of(one, registry) for one in plan.scenarios}
     known = set.intersection(*(set(room.exports) for room in rooms.values()))
     if format not in known:
         raise UsageError(f"there is no format {format!r}\n  allowed: {', '.join([*FORMATS, *sorted(known)])}")

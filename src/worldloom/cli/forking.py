@@ -38,13 +38,11 @@ def fork(
     registry = Registry.discover(find_project(Path.cwd()))
     changed = None if scenario is None else load_scenario(scenario, registry)
     with RunStore(folder) as store:
+        store.episode(episode)  # before its answer is read, or weights are fetched for it
         have_weights(models_of(store).values())
         before = RunResult.of(store)
         event = store.events(episode).get(read_key(at))
     value = answer if event is None or event.type in ("model.1", ASK) else _json(answer)
-    if not 0 <= episode < len(before.episodes):
-        raise UsageError(f"{folder} has no episode {episode}; allowed: 0 to {len(before.episodes) - 1}")
-
     return play(
         lambda watch: forking.fork(
             folder, registry, episode=episode, at=at, answer=value, scenario=changed, watch=watch

@@ -1,23 +1,24 @@
 """Listing: `runs list` and `runs show`: what was run, and what came of it."""
 
-import fcntl
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 
 from worldloom.api.cast import WorldSpec
 from worldloom.api.result import RunResult
 from worldloom.api.scorings import further, scoring_of
 from worldloom.api.stored import contestant_of, graph_of
 from worldloom.cli.locating import find_run, run_folders, runs_place
-from worldloom.cli.report import command, print_report, shown_json
-from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
+from worldloom.cli.report import print_report, shown_json
+from worldloom.cli.terminal import cell, command, fitting, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import WorldloomError
 from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 _EPISODES = 50  # of a run that are shown; the export has all
-_METRICS = 4  # of an episode that are shown, so that names have room; `--episode` and the export have all
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Listed:
     """A run in a listing.
 
     Attributes:
-        status: as the record says; `interrupted` if it says `running` and no process writes it.
+        status: as in `RunResult`; `unreadable` if there is a problem.
         started: seconds since 1970 of the first episode; None if none has begun.
         problem: why the record cannot be read; None if it can.
         scorings: passes of scoring beside the one that was made when the episodes ended.
@@ -69,7 +70,7 @@ def listed(folder: Path) -> Listed:
     """What a listing says of a run."""
     try:
         with RunStore(folder) as store:
-            title, status, rows = store.manifest("title", str), store.value("status"), store.episodes()
+            title, status, rows = store.manifest("title", str), store.status(), store.episodes()
             contestant, graph, scorings = contestant_of(store).name, graph_of(store), tuple(further(store))
             if graph is not None:  # who is measured is then the world
                 models = store.read_manifest("world", WorldSpec.from_json).models.values()
@@ -77,8 +78,6 @@ def listed(folder: Path) -> Listed:
                 contestant = ", ".join(spec.model for spec in models) or contestant
     except WorldloomError as error:
         return Listed(folder.name, str(folder), "unreadable", problem=str(error))
-    if status == "running" and not _is_written(folder):
-        status = "interrupted"
     begun = [row.started_at for row in rows if row.started_at is not None]
     return Listed(
         folder.name,
@@ -122,29 +121,8 @@ def show_run(name: str, *, scoring: str | None, place: Path | None, as_json: boo
 
 
 def _print_episodes(screen: Console, result: RunResult) -> None:
-    metrics = list(
-        dict.fromkeys(
-            score.name for scores in result.scores.values() for score in scores if score.unit != "criterion"
-        )
-    )[:_METRICS]
-    numbers = ["seed", *metrics, "steps", "tokens"]
-    made = table("no.", "scenario", "cast", "ended", *numbers, right=("no.", *numbers))
-    for row in result.episodes[:_EPISODES]:
-        scores = result.scores.get(row.row, ())
-        scored = {score.name: score.value for score in scores if score.unit != "criterion"}
-        values = [None if scored.get(name) is None else f"{scored[name]:.2f}" for name in metrics]
-        tokens = row.prompt_tokens + row.completion_tokens
-        texts = [
-            row.row,
-            row.scenario,
-            row.cast_name,
-            row.reason or row.status,
-            row.seed,
-            *values,
-            row.steps,
-            tokens,
-        ]
-        made.add_row(*(cell(text) for text in texts))
+    # As many metrics as fit; `--episode` and the export have all.
+    made = next(fitting(screen, result.metrics, partial(_episodes_table, result)))
     screen.print()
     screen.print(made)
     say(
@@ -161,13 +139,24 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
         )
 
 
-def _is_written(folder: Path) -> bool:
-    """Whether a process holds the run's lock."""
-    try:
-        with (folder / "run.lock").open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # there is no lock, or it is not ours to look at
-        return False
-    return False
+def _episodes_table(result: RunResult, metrics: Sequence[str]) -> Table:
+    asked = any(row.prompt_tokens for row in result.episodes)
+    numbers = ["seed", *metrics, "steps", *(["tokens"] if asked else [])]
+    made = table("no.", "scenario", "cast", "ended", *numbers, right=("no.", *numbers))
+    for row in result.episodes[:_EPISODES]:
+        scores = result.scores.get(row.row, ())
+        scored = {score.name: score.value for score in scores if not score.is_criterion}
+        values = [None if scored.get(name) is None else f"{scored[name]:.2f}" for name in metrics]
+        tokens = row.prompt_tokens + row.completion_tokens
+        texts = [
+            row.row,
+            row.scenario,
+            row.cast_name,
+            row.reason or row.status,
+            row.seed,
+            *values,
+            row.steps,
+            *([tokens] if asked else []),
+        ]
+        made.add_row(*(cell(text) for text in texts))
+    return made

@@ -7,20 +7,27 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from worldloom.cli.terminal import near, say, visible
+from worldloom.cli.terminal import counted, near, say, stderr, visible
 from worldloom.runs.episode import Episode
 from worldloom.runs.executor import Executor
 from worldloom.runs.store import EpisodeRow, Score
+
+T = TypeVar("T")
+Seen: TypeAlias = Callable[[int, int], None]
+"""What is to be told how many are done, and of how many."""
 
 FRAME_S = 0.25
 LINE_S = 10.0
@@ -48,7 +55,7 @@ class Tally:
         """Steps and tokens, those of episodes under way included."""
         steps = self.steps + sum(episode.usage.steps for episode in active.values())
         tokens = self.tokens + sum(episode.usage.tokens for episode in active.values())
-        return f"{steps:,} steps, {tokens:,} tokens"
+        return f"{counted('step', steps)}, {counted('token', tokens)}"
 
     def why(self) -> str:
         """The reasons for which episodes have ended, most frequent first."""
@@ -75,7 +82,7 @@ class Progress:
             tally.end(row)
 
         executor.on_end = on_end
-        episodes = "1 episode" if len(rows) == 1 else f"{len(rows):,} episodes"
+        episodes = counted("episode", len(rows))
         with contextlib.suppress(BrokenPipeError):
             say(self.screen, f"recording {episodes} in {near(self.folder)}", "dim", wrap=False)
             if self.screen.is_terminal:
@@ -105,7 +112,7 @@ async def _lines(screen: Console, executor: Executor, tally: Tally) -> None:
 def line(tally: Tally, executor: Executor) -> str:
     """How far the run has come, in one line."""
     parts = [
-        f"{tally.ended:,} of {tally.total:,} episodes",
+        f"{tally.ended:,} of {counted('episode', tally.total)}",
         tally.so_far(executor.active),
         _state(tally, executor),
     ]
@@ -127,5 +134,42 @@ def picture(tally: Tally, executor: Executor, seconds: int) -> RenderableType:
 
 def _state(tally: Tally, executor: Executor) -> str:
     if executor.stop_reason is not None:
-        return f"stopping ({executor.stop_reason}): {len(executor.active)} episodes to close"
+        return f"stopping ({executor.stop_reason}): {counted('episode', len(executor.active))} to close"
     return ", ".join(part for part in (tally.why(), f"{len(executor.active)} under way") if part)
+
+
+def judging(what: str, work: Callable[[Seen], Coroutine[Any, Any, T]]) -> T:
+    """Do work that asks a judge, and draw on stderr how far it is: a bar in a terminal, elsewhere a line now and then.
+
+    Args:
+        what: is counted, as in `episodes scored`.
+        work: what to do; it tells what it is given how far it is, and keeps every verdict at once.
+    """
+    screen = stderr()
+    with _bar_of(screen, what) if screen.is_terminal else _lines_of(screen, what) as seen:
+        try:
+            return asyncio.run(work(seen))
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note("what was judged is kept; the same command goes on with the rest")
+            raise
+
+
+@contextlib.contextmanager
+def _bar_of(screen: Console, what: str) -> Iterator[Seen]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def _lines_of(screen: Console, what: str) -> Iterator[Seen]:
+    told = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if done == total or time.monotonic() - told >= LINE_S:
+            told = time.monotonic()
+            say(screen, f"{what}: {done:,} of {total:,}")
+
+    yield tell

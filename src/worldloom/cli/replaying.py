@@ -12,7 +12,7 @@ from worldloom.api.stored import models_of
 from worldloom.cli.boundary import FAILED
 from worldloom.cli.locating import find_run
 from worldloom.cli.pulling import have_weights
-from worldloom.cli.terminal import cell, near, put_json, say, stderr, stdout, table
+from worldloom.cli.terminal import cell, counted, near, put_json, say, stderr, stdout, table, with_interval
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.runs.redact import redactor
@@ -98,12 +98,9 @@ def _verified(found: list[Verified]) -> None:
     )
     for one in found:
         rate = one.same
-        share = None if rate.value is None else f"{rate.value:.2f}"
-        if rate.low is not None:
-            share = f"{share} [{rate.low:.2f}, {rate.high:.2f}]"
-        made.add_row(
-            *(cell(each) for each in (one.what, rate.n, share, one.silent, ", ".join(one.examples) or None))
-        )
+        share = with_interval(rate.value, rate.low, rate.high)
+        rest = (cell(one.silent), cell(", ".join(one.examples) or None))
+        made.add_row(cell(one.what), cell(rate.n), share, *rest)
     screen.print(made)
     say(
         screen,
@@ -141,14 +138,14 @@ def _print(folder: Path, found: list[Replayed], findings: list[Replayed]) -> Non
     elif findings:
         say(
             screen,
-            f"{len(findings):,} of {len(found):,} episodes are not reproduced: {near(folder)}",
+            f"{len(findings):,} of {counted('episode', len(found))} not reproduced: {near(folder)}",
             "red",
             wrap=False,
         )
     else:
         say(
             screen,
-            f"All {len(found):,} episodes are reproduced byte for byte: {near(folder)}",
+            f"{len(found):,} of {counted('episode', len(found))} reproduced byte for byte: {near(folder)}",
             "green",
             wrap=False,
         )

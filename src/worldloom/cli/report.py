@@ -1,9 +1,7 @@
 """Report: a run as people read it: the table, why episodes ended, which limits applied, what to do next."""
 
 import contextlib
-import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,7 +18,7 @@ from worldloom.cli.fidelity_report import print_fidelity
 from worldloom.cli.pulling import weights_of
 from worldloom.cli.score_tables import mean, print_scores
 from worldloom.cli.sweep_report import print_sweep
-from worldloom.cli.terminal import near, say
+from worldloom.cli.terminal import command, near, say
 from worldloom.core.errors import UsageError
 from worldloom.models.weights import CATALOGUE
 from worldloom.runs.agreement import Measure
@@ -37,28 +35,28 @@ def print_report(screen: Console, result: RunResult, *, full: bool = False) -> N
     Args:
         full: tell who failed in tables, even if nobody did.
     """
-    swept = sweeping.report(result)
-    if swept is not None:
-        print_sweep(screen, swept, full=full)
-        print_attribution(screen, result.attributions(), full=full)
-        _next_steps(screen, result)
-        return
     with RunStore(result.folder) as store:
         seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
         contestant, limits = contestant_of(store), limits_of(store)
     count = len({row.scenario for row in result.episodes})
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
-    say(screen, f"{result.title}: {scenarios}, {seeds}, {result.status}", "bold")
-    found = fidelity.report(result)
+    heading = f"{result.title}: {scenarios}, {seeds}, {result.status}"
+    swept, found, about = sweeping.report(result), fidelity.report(result), list[str]()
     if found is not None:
+        say(screen, heading, "bold")
         print_fidelity(screen, found)
         _next_steps(screen, result)
         return
-    lines = result.lines()
-    print_scores(screen, result, lines)
+    if swept is not None:
+        print_sweep(screen, swept, full=full)
+    else:
+        say(screen, heading, "bold")
+        lines = result.lines()
+        print_scores(screen, result, lines)
+        about = [*_about(lines)]
     print_attribution(screen, result.attributions(), full=full)
-    for text in _remarks(result, contestant, limits, lines, judged(result)):
+    for text in (*about, *_remarks(result, contestant, limits, judged(result))):
         say(screen, text)
     _next_steps(screen, result)
 
@@ -76,24 +74,18 @@ def shown_json(result: RunResult) -> dict[str, Any]:
     return shown
 
 
-def command(*words: str | Path) -> str:
-    """A command as it can be typed."""
-    return shlex.join(["worldloom", *(str(word) for word in words)])
-
-
 def _unjudged(result: RunResult) -> list[str]:
     """Each criterion that could not be judged, once, with the first reason."""
     found: dict[str, str] = {}
     for row in result.episodes:
         for score in result.scores.get(row.row, ()):
-            if score.unit == "criterion" and score.value is None:
+            if score.is_criterion and score.value is None:
                 found.setdefault(f"{row.scenario}: {score.name}", score.detail)
     return [f"{criterion} ({why})" for criterion, why in found.items()]
 
 
-def _remarks(
-    result: RunResult, contestant: CastSpec, limits: Limits, lines: list[Line], judge: Judged | None
-) -> Iterator[str]:
+def _about(lines: list[Line]) -> Iterator[str]:
+    """What the numbers of the table are."""
     if any(line.metrics for line in lines):
         unit = lines[0].unit
         yield (
@@ -105,8 +97,12 @@ def _remarks(
             "SPR: share of scenarios in which all criteria passed. NSS: mean share of criteria that passed, those "
             "included that hold if nothing is done. explore: share of steps that looked before anything was changed."
         )
+
+
+def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, judge: Judged | None) -> Iterator[str]:
+    """What a reader has to know of any run, whatever its table is."""
     yield from _unsound(result)
-    failures = [row for row in result.episodes if row.fault not in (None, "none", "agent", "person")]
+    failures = [row for row in result.episodes if row.status == "ended" and not row.counts]
     if failures:
         yield f"Failed, by no fault of the agent, and left out of the metrics: {len(failures):,}"
         yield from (f"  {_failure(row)}" for row in failures[:_FAILURES])
@@ -225,7 +221,8 @@ def _limits(limits: Limits, contestant: CastSpec, currency: str) -> Iterator[str
 
 
 def _next_steps(screen: Console, result: RunResult) -> None:
-    cost = cost_line(result.cost, sum(row.status == "running" for row in result.episodes))
+    begun = sum(row.status == "running" for row in result.episodes)
+    cost = cost_line(result.cost, begun, dead=result.status != "running")
     if cost is not None:
         say(screen, cost)
     if result.status == RUN_LIMIT:

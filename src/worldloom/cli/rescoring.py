@@ -48,15 +48,13 @@ def rescore(
     `export` take it with --scoring NAME. After Ctrl-C the same command goes on, and asks nothing twice. With a complete
     pass it asks nobody, and checks that the scores are what was said.
     """
-    import asyncio  # noqa: PLC0415
-
     from worldloom.api import rescoring  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.boundary import FAILED  # noqa: PLC0415
-    from worldloom.cli.judging import counted  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.locating import find_run  # noqa: PLC0415 (brings numpy)
+    from worldloom.cli.progress import judging  # noqa: PLC0415 (brings rich)
     from worldloom.cli.pulling import have_weights  # noqa: PLC0415 (brings what opens models)
     from worldloom.cli.rescoring_report import print_rescored  # noqa: PLC0415 (brings numpy)
-    from worldloom.cli.terminal import put_json, stderr, stdout  # noqa: PLC0415 (brings rich)
+    from worldloom.cli.terminal import put_json, stdout  # noqa: PLC0415 (brings rich)
     from worldloom.core.project import find_project  # noqa: PLC0415 (brings pydantic)
     from worldloom.core.registry import Registry  # noqa: PLC0415 (brings pydantic)
 
@@ -64,15 +62,12 @@ def rescore(
     who = rescoring.judge_given(project, judge, judge_base_url)
     folder, registry = find_run(run, runs_dir), Registry.discover(project)
     have_weights([] if who is None else [who])
-    with counted(stderr(), "episodes scored") as seen:
-        work = rescoring.rescore(
+    found = judging(
+        "episodes scored",
+        lambda seen: rescoring.rescore(
             folder, registry, who, name=name, against=against, concurrency=concurrency, seen=seen
-        )
-        try:
-            found = asyncio.run(work)
-        except KeyboardInterrupt as interrupt:
-            interrupt.add_note("what was judged is kept; the same command goes on with the rest")
-            raise
+        ),
+    )
     if as_json:
         put_json(found.to_json())
     else:

@@ -6,9 +6,7 @@ from rich.console import Console
 
 from worldloom.api.changed import KEPT, KINDS, Changed, Kind, Moved
 from worldloom.api.rescoring import Rescored
-from worldloom.cli.comparison_report import interval
-from worldloom.cli.report import command
-from worldloom.cli.terminal import cell, near, say, table
+from worldloom.cli.terminal import cell, command, counted, near, say, table, with_interval
 from worldloom.runs.agreement import Measure
 from worldloom.runs.store import DEFAULT_SCORING
 
@@ -44,10 +42,14 @@ def print_rescored(screen: Console, found: Rescored) -> None:
 def _metrics(screen: Console, found: Changed) -> None:
     numbers = ("old", "new", "new − old", "n")
     made = table("", *numbers, right=numbers)
+    who = found.new.contestant.name
+    moved = {name for one in found.moved if one.cast_name == who for name in one.metrics}
     for name, one in found.metrics.items():
-        means = [interval(each.mean, each.low, each.high) for each in (one.old, one.new)]
+        means = [with_interval(each.mean, each.low, each.high) for each in (one.old, one.new)]
         paired = one.difference
-        by = interval(paired.difference, paired.low, paired.high, sign="+")
+        by = with_interval(paired.difference, paired.low, paired.high, sign="+")
+        if paired.scenarios and name not in moved:
+            by = cell("unchanged")
         made.add_row(cell(name), *means, by, cell(paired.scenarios))
     screen.print(made)
 
@@ -62,11 +64,15 @@ def _criteria(screen: Console, found: Changed) -> None:
     for one in moved[:_SHOWN]:
         made.add_row(cell(f"{one.scenario}: {one.criterion}"), *(cell(one.counts[kind]) for kind in kinds))
     made.add_row(
-        cell(f"all {len(found.criteria):,} criteria", "bold"), *(cell(counts[kind], "bold") for kind in kinds)
+        cell(f"all {counted('criterion', len(found.criteria), 'criteria')}", "bold"),
+        *(cell(counts[kind], "bold") for kind in kinds),
     )
     screen.print(made)
     if len(moved) > _SHOWN:
-        say(screen, f"… and {len(moved) - _SHOWN:,} more criteria that changed: --json has all.")
+        say(
+            screen,
+            f"… and {counted('more criterion', len(moved) - _SHOWN, 'more criteria')} that changed: --json has all.",
+        )
     screen.print()
 
 
@@ -80,13 +86,13 @@ def _moved(screen: Console, found: Changed) -> None:
         made.add_row(*(cell(value) for value in values))
     screen.print(made)
     if len(found.moved) > _SHOWN:
-        say(screen, f"… and {len(found.moved) - _SHOWN:,} more episodes: --json has all.")
+        say(screen, f"… and {counted('more episode', len(found.moved) - _SHOWN)}: --json has all.")
     screen.print()
 
 
 def _told(one: Moved) -> Iterator[str]:
     if one.criteria:
-        yield "1 criterion" if len(one.criteria) == 1 else f"{len(one.criteria):,} criteria"
+        yield counted("criterion", len(one.criteria), "criteria")
     for name, (old, new) in one.metrics.items():
         yield f"{name} {_value(old)} → {_value(new)}"
 
@@ -111,7 +117,7 @@ def _remarks(found: Rescored) -> Iterator[str]:
     if not found.same_code:
         yield "The code has changed between the two passes: what differs may come from scorers as well as from judges."
     if found.waiting:
-        yield f"Not scored, because they have not ended: {found.waiting:,} episodes."
+        yield f"Not scored, because they have not ended: {counted('episode', found.waiting)}."
     for episode, why in [*found.broken.items()][:_SHOWN]:
         yield f"Episode {episode} has no scores, because its scorer failed: {why}"
     kept = f"episodes, fingerprints and the pass {DEFAULT_SCORING}"
@@ -122,4 +128,4 @@ def _remarks(found: Rescored) -> Iterator[str]:
 def _measure(found: Measure) -> str:
     if found.value is None:
         return f"unknown ({found.why})"
-    return f"{found.value:.2f}" + ("" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]")
+    return with_interval(found.value, found.low, found.high).plain

@@ -30,5 +30,8 @@ def list_rooms(*, as_json: bool) -> None:
 def choices() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """What `run --help` adds: headings with (name, summary) of agents and suites."""
     rooms = Registry.discover(find_project(Path.cwd())).rooms("agent")
-    yield "Agents", [(room.name, room.summary) for room in rooms]
+    yield (
+        "Agents",
+        [(room.name, f"{room.summary} (kind {room.kind})" if room.kind else room.summary) for room in rooms],
+    )
     yield "Suites", [(name, "") for name in library_suites()]

@@ -18,8 +18,8 @@ from worldloom.cli.boundary import FAILED, INTERRUPTED
 from worldloom.cli.locating import find_run, runs_place
 from worldloom.cli.progress import Progress
 from worldloom.cli.pulling import have_weights
-from worldloom.cli.report import command, print_report, shown_json
-from worldloom.cli.terminal import near, put_json, say, stderr, stdout
+from worldloom.cli.report import print_report, shown_json
+from worldloom.cli.terminal import command, near, put_json, say, stderr, stdout
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.runs.store import RunStore

@@ -1,19 +1,19 @@
 """Sweep report: a row for each variant of a study, and, where one number varies, a picture of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from worldloom.api.sweeping import OverSeeds, Sweep, SweepRow
-from worldloom.cli.comparison_report import interval
 from worldloom.cli.score_tables import PART
-from worldloom.cli.terminal import cell, say, table
+from worldloom.cli.terminal import cell, fitting, say, table, with_interval
 from worldloom.core.errors import meant
 from worldloom.core.study import short_paths, short_value
 
 _VALUES = 4  # varied paths that have columns beside the names of variants; --json has all
-_ESTIMATE = 24  # columns of a mean with its interval
 _PICTURES = 4
 _PICTURE = 60  # columns of a picture at most
 
@@ -31,13 +31,12 @@ def print_sweep(screen: Console, found: Sweep, *, full: bool) -> None:
     say(screen, f"{study.name}: {variants} of {study.base}, {span}, {found.result.status}", "bold")
     if study.summary:
         say(screen, study.summary)
-    for part in _fitting(screen, found, metrics):
-        _means(screen, found, part)
+    _print(screen, fitting(screen, metrics, partial(_means, found)))
     for metric in metrics[:_PICTURES]:
         _picture(screen, found, metric)
     if full and len(found.rows) > 1:
-        for part in _fitting(screen, found, metrics):
-            _differences(screen, found, part)
+        say(screen, f"Against {study.variants[0].name}, seed by seed:")
+        _print(screen, fitting(screen, metrics, partial(_differences, found)))
     for text in _remarks(found, metrics):
         say(screen, text)
 
@@ -49,11 +48,10 @@ def _shown(found: Sweep) -> list[str]:
     return [name for name in found.metrics if PART not in name]
 
 
-def _fitting(screen: Console, found: Sweep, metrics: Sequence[str]) -> Iterator[list[str]]:
-    """As many metrics at a time as have room beside the variants."""
-    left = sum(max(map(len, (name, *values))) + 2 for name, *values in zip(*_variants(found), strict=True))
-    count = max(1, (screen.width - left - 2 * len(" failed ")) // _ESTIMATE)
-    yield from ([*metrics[start : start + count]] for start in range(0, max(1, len(metrics)), count))
+def _print(screen: Console, tables: Iterable[Table]) -> None:
+    for made in tables:
+        screen.print(made)
+        screen.print()
 
 
 def _variants(found: Sweep) -> list[list[str]]:
@@ -68,7 +66,7 @@ def _variants(found: Sweep) -> list[list[str]]:
     return rows
 
 
-def _means(screen: Console, found: Sweep, metrics: Sequence[str]) -> None:
+def _means(found: Sweep, metrics: Sequence[str]) -> Table:
     headings, *names = _variants(found)
     numbers = [*metrics, "seeds", "failed"]
     made = table(*headings, *numbers, right=numbers)
@@ -77,28 +75,26 @@ def _means(screen: Console, found: Sweep, metrics: Sequence[str]) -> None:
         ended = f"{row.ended:,}" if row.ended == row.episodes else f"{row.ended:,} of {row.episodes:,}"
         failed = cell(row.failed, "red" if row.failed else "")
         made.add_row(*(cell(text) for text in texts), *cells, cell(ended), failed)
-    screen.print(made)
-    screen.print()
+    return made
 
 
-def _differences(screen: Console, found: Sweep, metrics: Sequence[str]) -> None:
+def _differences(found: Sweep, metrics: Sequence[str]) -> Table:
     headings, _, *names = _variants(found)
-    say(screen, f"Against {found.study.variants[0].name}, seed by seed:")
     made = table(*headings, *metrics, right=metrics)
     for row, texts in zip(found.rows[1:], names, strict=True):
         cells = [cell(text) for text in texts]
         for metric in metrics:
             one = row.against_first.get(metric)
-            cells.append(cell(None) if one is None else interval(one.difference, one.low, one.high, sign="+"))
+            told = (None,) * 3 if one is None else (one.difference, one.low, one.high)
+            cells.append(with_interval(*told, sign="+"))
         made.add_row(*cells)
-    screen.print(made)
-    screen.print()
+    return made
 
 
 def _estimate(one: OverSeeds | None) -> Text:
     if one is None:
         return cell(None)
-    shown = interval(one.mean, one.low, one.high)
+    shown = with_interval(one.mean, one.low, one.high)
     return shown.append(f"\n{one.unscored:,} unscored", "dim") if one.unscored else shown
 
 

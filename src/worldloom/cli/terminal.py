@@ -6,14 +6,16 @@ would obey are spelt out, and nothing is read as markup. JSON is plain ASCII, so
 
 import json
 import os
+import shlex
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +24,8 @@ PIPE_WIDTH = 120
 
 NARROWEST = 20
 """Columns below which a table is of no use to anyone; a narrower terminal breaks the lines itself."""
+
+T = TypeVar("T")
 
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
@@ -92,6 +96,57 @@ def table(*columns: str, right: Sequence[str] = (), dense: bool = False) -> Tabl
     for name in columns:
         made.add_column(cell(name), justify="right" if name in right else "left", overflow="fold")
     return made
+
+
+def excess(screen: Console, made: Table) -> int:
+    """Columns that a table would need beyond those of the screen, so that no word and no number is cut."""
+    return Measurement.get(screen, screen.options.update(width=10_000), made).maximum - screen.width
+
+
+def fitting(screen: Console, columns: Sequence[T], make: Callable[[Sequence[T]], Table]) -> Iterator[Table]:
+    """Tables with as many of the columns at a time as fit on the screen, and with one at least.
+
+    Args:
+        columns: what is spread over the tables.
+        make: a table with some of them, beside what stands in each table.
+    """
+    start = 0
+    while True:
+        end = start + 1
+        while end < len(columns) and excess(screen, make(columns[start : end + 1])) <= 0:
+            end += 1
+        yield make(columns[start:end])
+        start = end
+        if start >= len(columns):
+            return
+
+
+def counted(noun: str, count: int, many: str = "") -> str:
+    """So many of something: `1 scenario`, `1,200 scenarios`; `many` is the plural where an s does not make it."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def with_interval(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    style: str = "",
+    *,
+    sign: str = "",
+    between: str = " ",
+) -> Text:
+    """A number with its interval, if it has one, as a cell; `sign` as in a format."""
+    if value is None:
+        return cell(None)
+    shown = Text(f"{value:{sign}.2f}", style)
+    if low is not None and high is not None:
+        shown.append(f"{between}[{low:{sign}.2f}, {high:{sign}.2f}]", "dim")
+    return shown
+
+
+def command(*words: str | Path) -> str:
+    """A command as it can be typed."""
+    return shlex.join(["worldloom", *(str(word) for word in words)])
 
 
 def near(path: Path) -> Path:

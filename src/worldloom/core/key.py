@@ -38,6 +38,11 @@ def show_key(key: bytes) -> str:
     return "/".join(_shown(n, label) for n, label in _segments(key))
 
 
+def place_before(key: bytes) -> bytes:
+    """Key of the event before that at `key`, in the same scope."""
+    return event_key(key[:-4], int.from_bytes(key[-4:], "big") - 1)
+
+
 def follows(later: bytes, earlier: bytes) -> bool:
     """Whether the event at one key comes after that at another in every run: not before it, and not beside it.
 

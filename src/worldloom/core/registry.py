@@ -36,7 +36,7 @@ _REQUIRED: dict[Role, tuple[str, ...]] = {"world": ("kind", "body"), "graph": ("
 _REFUSED: dict[Role, tuple[str, ...]] = {
     "world": ("scorer", "view"),
     "graph": ("body", "options"),
-    "agent": ("kind", "body", "scorer", "view"),
+    "agent": ("body", "scorer", "view"),
 }
 
 
@@ -60,7 +60,9 @@ class _Card(BaseModel):
     name: str = Field(min_length=1)
     summary: str = Field(min_length=1, description="one line for --help and doctor")
     kind: str | None = Field(
-        default=None, min_length=1, description="world: the scenario kind it defines; graph: the one it plays"
+        default=None,
+        min_length=1,
+        description="world: the scenario kind it defines; graph: the one it plays; agent: the only one it can play",
     )
     factory: Reference
     body: Reference | None = Field(default=None, description="world: model of a scenario's `world:`")
@@ -116,7 +118,7 @@ class Room:
         role: world, graph or agent.
         name: unique within its role.
         summary: one line for people.
-        kind: scenario kind that a world defines or a graph plays; None for agents.
+        kind: scenario kind that a world defines or a graph plays; of an agent the only one that it can play, if any.
         factory: reference `module:attribute` of what builds it.
         body: reference of the pydantic model of a scenario's `world:`; worlds only.
         scorer: reference of what scores a finished episode; graphs only.
@@ -256,6 +258,10 @@ class Registry:
         except KeyError:
             names = [room.name for room in self.rooms(role)]
             raise UsageError(f"there is no {role} {name!r}{offer(name, names)}") from None
+
+    def agents(self, kind: str) -> tuple[str, ...]:
+        """Names of the agents that can play scenarios of a kind."""
+        return tuple(room.name for room in self.rooms("agent") if room.kind in (None, kind))
 
     def kinds(self) -> tuple[str, ...]:
         """Scenario kinds that some world defines."""

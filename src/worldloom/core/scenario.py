@@ -5,7 +5,7 @@ What would give the answer away is `Hidden`. Files are untrusted: nothing in the
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Annotated, ClassVar, Literal, TypeAlias
@@ -175,6 +175,11 @@ class Body(BaseModel):
     keyed: ClassVar[tuple[tuple[str, ...], ...]] = ()
     seats: ClassVar[tuple[str, ...] | None] = ("agent",)
 
+    @property
+    def steps(self) -> int | None:
+        """Steps after which the world comes to its end by itself; None if it never does."""
+        return None
+
     def faults(self, header: Header) -> Iterable[Fault]:
         """Contradictions within the whole file that types cannot show; paths begin at the file's root."""
         return ()
@@ -287,7 +292,7 @@ def _room_faults(
         yield _no_room(("graph",), found, header.graph, [g for g in graphs if graphs[g] == header.kind])
     if model.seats is None:
         yield from _group_faults(header)
-    agents = [room.name for room in registry.rooms("agent")]
+    agents = registry.agents(header.kind)
     for seat, who in header.cast.items():
         if model.seats is not None and seat not in model.seats:
             allowed = f"one of {', '.join(model.seats)}"
@@ -313,7 +318,7 @@ def _group_faults(header: Header) -> Iterable[Fault]:
             yield Fault(("cast", group), found, "each seat once", key=True)
 
 
-def _no_room(path: tuple[str, ...], found: str, name: str, names: list[str]) -> Fault:
+def _no_room(path: tuple[str, ...], found: str, name: str, names: Sequence[str]) -> Fault:
     return Fault(
         path, found, f"one of {', '.join(names)}" if names else "none is there yet", nearest(name, names)
     )

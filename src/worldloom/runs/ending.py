@@ -20,6 +20,9 @@ RUN_LIMIT = "run_limit"
 RESUMABLE = ("cancelled", RUN_LIMIT, WAITING)
 """Reasons of episodes that have not ended; a resume goes on with them."""
 
+COUNTED: tuple[Fault | None, ...] = ("none", "agent")
+"""Faults of episodes whose scores count: whose end was nobody's fault, or the agent's own."""
+
 REASONS: dict[str, tuple[Fault, str]] = {
     "completed": ("none", "the agent said that it was done"),
     "finished": ("none", "the world came to its end"),
@@ -41,6 +44,12 @@ REASONS: dict[str, tuple[Fault, str]] = {
     "world_failed": ("world", "the world broke its own rules"),
     "error": ("infrastructure", "a fault in the program; the detail names it"),
 }
+
+LIMITS = (
+    *(reason for reason in REASONS if reason.endswith("_limit") and reason not in RESUMABLE),
+    "context_overflow",
+)
+"""Reasons that are a limit of an episode, or of the context of its agent's model."""
 
 
 @dataclass(frozen=True, slots=True)

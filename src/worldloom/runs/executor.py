@@ -1,7 +1,7 @@
 """Executor: plays planned episodes on one event loop, several at a time.
 
-A failed episode is data. A stop from outside lets no new episode begin, gives up model calls under way, records where
-each episode was stopped and comes back with what there is.
+A failed episode is data. A stop from outside lets no new episode begin, records where each was stopped and comes back
+with what there is; it gives up what is under way, unless that has been paid for.
 """
 
 import asyncio

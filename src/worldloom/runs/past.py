@@ -22,11 +22,13 @@ _AGENTS = ("refusal", "overflow")
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Attributes:
-    events: key -> row of the play.
-    judged: key -> row of the scoring pass that is made when the episode ends.
-    intents: key -> digest of what was about to be sent once.
-    answers: key -> (digest of the question, answer) of people.
+    """What an episode goes on with.
+
+    Attributes:
+        events: key -> row of the play.
+        judged: key -> row of the scoring pass that is made when the episode ends.
+        intents: key -> digest of what was about to be sent once.
+        answers: key -> (digest of the question, answer) of people.
     """
 
     events: Mapping[bytes, Event] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any
 
 from worldloom.core.canonical import Json, canonical, parse
 from worldloom.core.errors import RecordError, UsageError, offer
-from worldloom.core.key import read_key, show_key
+from worldloom.core.key import place_before, read_key, show_key
 from worldloom.core.surrogates import mend
 from worldloom.runs.effect import ASK
 from worldloom.runs.ending import WAITING
@@ -84,12 +84,7 @@ def _open(store: RunStore, row: EpisodeRow) -> dict[bytes, dict[str, Any]]:
         return {}
     events = store.events(row.row)
     return {
-        key: events[_before(key)].body
+        key: events[place_before(key)].body
         for key, event in events.items()
         if event.type == STOPPED and event.body["at"] == ASK and event.body["reason"] == WAITING
     }
-
-
-def _before(key: bytes) -> bytes:
-    """Key of the question: the place before its answer's, in the same scope."""
-    return key[:-4] + (int.from_bytes(key[-4:], "big") - 1).to_bytes(4, "big")

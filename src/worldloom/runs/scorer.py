@@ -28,7 +28,7 @@ class Chosen:
 
     async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
         scores = await self.scorer.score(record, ctx)
-        return [score for score in scores if score.unit == "criterion" or score.name in self.metrics]
+        return [score for score in scores if score.is_criterion or score.name in self.metrics]
 
 
 class Scorer(Protocol):

@@ -20,6 +20,7 @@ from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.event import Event
 from worldloom.core.key import show_key
+from worldloom.runs.ending import COUNTED
 from worldloom.runs.writer import Writer
 
 T = TypeVar("T")
@@ -63,6 +64,11 @@ class EpisodeRow:
     seconds: float | None = None
     making: int = 0
 
+    @property
+    def counts(self) -> bool:
+        """Whether its scores count: it has ended, by no fault but the agent's."""
+        return self.status == "ended" and self.fault in COUNTED
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -72,7 +78,7 @@ class Score:
         name: what was scored, e.g. a criterion.
         value: the score; None says `unscored`, and `detail` why.
         n: how many things the value is a mean over.
-        unit: what the value counts.
+        unit: what the value counts; `criterion` if it is the verdict on one.
         how: how it was judged, e.g. `check`, `idiom`, `judge`.
     """
 
@@ -82,6 +88,11 @@ class Score:
     unit: str
     how: str
     detail: str = ""
+
+    @property
+    def is_criterion(self) -> bool:
+        """Whether it is the verdict on one criterion; all others are metrics."""
+        return self.unit == "criterion"
 
 
 class RunStore:
@@ -195,6 +206,11 @@ class RunStore:
                 writer.stop()
             writer.check()
 
+    def status(self) -> str:
+        """The status of the run as recorded, but `interrupted` for `running` when no process writes the run."""
+        found = str(self.value("status"))
+        return "interrupted" if found == "running" and not _is_written(self.folder) else found
+
     def value(self, name: str) -> Any:
         """A named value of the run: `format`, `status`, `manifest`; None if it is not there."""
         found = self._rows("SELECT value FROM run WHERE name = ?", (name,))
@@ -232,6 +248,17 @@ class RunStore:
     def episodes(self) -> list[EpisodeRow]:
         """All episodes in the order of the plan."""
         return [EpisodeRow(*row) for row in self._rows(f"SELECT {_COLUMNS} FROM episodes ORDER BY row")]
+
+    def episode(self, number: int) -> EpisodeRow:
+        """One episode.
+
+        Raises:
+            UsageError: the run has none of this number.
+        """
+        rows = self.episodes()
+        if not 0 <= number < len(rows):
+            raise UsageError(f"{self.folder} has no episode {number}; allowed: 0 to {len(rows) - 1}")
+        return rows[number]
 
     def events(self, episode: int, scoring: str = "") -> dict[bytes, Event]:
         """key -> event of one episode, or of a scoring pass over it, in key order."""
@@ -357,3 +384,15 @@ def _lock(folder: Path) -> IO[str]:
         lock.close()
         raise UsageError(f"another process is writing the run {folder}; wait for it or stop it") from None
     return lock
+
+
+def _is_written(folder: Path) -> bool:
+    """Whether a process holds the run's lock."""
+    try:
+        with (folder / "run.lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # there is no lock, or it is not ours to look at
+        return False
+    return False
