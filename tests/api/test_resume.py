@@ -14,6 +14,7 @@ from worldloom.api import provenance
 from worldloom.core.canonical import canonical
 from worldloom.core.errors import Divergence, ModelError, RecordError, UsageError
 from worldloom.core.key import show_key
+from worldloom.graphs.aaw.scorer import AawScorer
 from worldloom.runs.executor import Executor
 from worldloom.runs.store import RunStore
 
@@ -199,6 +200,22 @@ def test_what_failed_by_no_fault_of_the_agent_is_played_again_if_that_is_wanted(
     whole = wl.run(files, model="m", runs_dir=runs)
     assert again.fingerprint == whole.fingerprint
     assert again.scores == whole.scores
+    assert problems(again.folder) == []
+
+
+def test_where_only_the_scorer_failed_only_the_scoring_is_made_again(files, runs, speaking, monkeypatch):
+    def broken(self, record, ctx):
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AawScorer, "score", broken)
+        result = wl.run(files, model="m", runs_dir=runs)
+    assert result.scores == {}
+    asked = speaking.asked
+    again = wl.resume(result.folder, retry_failed=True)
+    assert speaking.asked == asked
+    assert [row.fingerprint for row in again.episodes] == [row.fingerprint for row in result.episodes]
+    assert len(again.scores) == len(again.episodes)
     assert problems(again.folder) == []
 
 

@@ -54,6 +54,8 @@ def test_a_run_that_waits_says_so_lists_what_it_asks_and_goes_on_with_answers(wa
     wrong = command("answer", "last", "maybe", "--episode", str(first["episode"]))
     assert wrong.exit_code == 2
     assert "allowed: yes, no" in wrong.stderr
+    early = command("fork", "last", "--episode", first["episode"], "--at", first["at"], "--answer", "yes")
+    assert (early.exit_code, "`worldloom answer` does that" in early.stderr) == (2, True)
     many = command("answer", "last", "yes")
     assert many.exit_code == 2
     assert "4 questions are open; say which is answered" in many.stderr
@@ -69,6 +71,9 @@ def test_a_run_that_waits_says_so_lists_what_it_asks_and_goes_on_with_answers(wa
     assert command("resume", "last").exit_code == 0
     assert command("replay", "last").exit_code == 0
     at = ("--episode", str(first["episode"]), "--at", first["at"])
+    maybe = command("fork", "last", *at, "--answer", "maybe")
+    assert maybe.exit_code == 2
+    assert "allowed: yes, no" in maybe.stderr
     forked = command("fork", "last", *at, "--answer", "no", "--json")
     assert forked.exit_code == 0, forked.stderr
     (row,) = json.loads(forked.stdout)["episodes"]

@@ -85,3 +85,18 @@ def test_models_are_asked_again_if_that_is_wanted(project, command, serve, caref
     assert server.chats > before
     server.names = ("another",)
     assert command("replay", "last").exit_code == 0
+
+
+def test_what_has_changed_is_told_of_the_episodes_that_differ(played, command):
+    with contextlib.closing(sqlite3.connect(played / "run.sqlite")) as record, record:
+        (manifest,) = record.execute("SELECT value FROM run WHERE name = 'manifest'").fetchone()
+        now = {name: json.loads(manifest)[name] for name in ("made_with", "model_ids")}
+        record.execute("INSERT INTO run VALUES ('resumed', ?)", (json.dumps([now]),))
+        record.execute(
+            "UPDATE run SET value = json_set(value, '$.made_with.numpy', '1.0') WHERE name = 'manifest'"
+        )
+        record.execute("UPDATE episodes SET making = 1 WHERE row = 0")
+        record.execute("DELETE FROM events WHERE episode = 1 AND type = 'stepped.1'")
+    told = command("replay", "last")
+    assert told.exit_code == 1
+    assert "Since the run was made these have changed:\n  numpy: 1.0 → " in told.stdout

@@ -59,3 +59,9 @@ def test_a_name_that_would_blur_two_keys_is_refused(name):
 def test_what_is_no_key_is_refused_with_an_example(text):
     with pytest.raises(UsageError, match="0:aaw/3:agent/1"):
         read_key(text)
+
+
+@pytest.mark.parametrize("text", ["99999999999", "4294967296", "0#4294967296/1", "0:a%00b/1", "", "0:a", "١"])
+def test_what_is_no_key_is_refused_whatever_is_wrong(text):
+    with pytest.raises(UsageError, match="is no key"):
+        read_key(text)

@@ -200,3 +200,64 @@ def test_an_ordinary_graph_asks_whoever_is_given_or_ends():
         ask(Context.null(), "Q")
     with pytest.raises(Ended, match="UsageError"):
         ask(Context.null(person=person), "Q", choices=("a", "b"))
+
+
+def test_an_answer_to_another_question_is_not_shown_and_wakes_nobody(desk):
+    async def one(ctx):
+        await ctx.ask("Old?")
+
+    async def other(ctx):
+        await ctx.ask("New?")
+
+    desk.play(one)
+    answer(desk, "yes")
+    desk.play(other, making=1)
+    assert asked(desk) == [(0, "New?", None)]
+    with contextlib.closing(desk.store):
+        (row,) = desk.store.episodes()
+        assert not unheard(desk.store, row)
+
+
+def test_what_comes_after_an_open_question_is_not_asked_yet(desk):
+    async def play(ctx):
+        for question in ("First?", "Second?"):
+            with contextlib.suppress(Ended):
+                await ctx.ask(question)
+
+    desk.play(play)
+    assert asked(desk) == [(0, "First?", None)]
+    answer(desk, "yes")
+    desk.play(play)
+    assert asked(desk) == [(0, "Second?", None)]
+
+
+def test_an_answer_that_comes_too_late_is_refused_and_not_kept(desk, ask, echo):
+    desk.play(approval(ask), models={"agent": echo()})
+    with contextlib.closing(desk.store):
+        (question,) = questions(desk.store)
+    answer(desk, "no")
+    desk.play(approval(ask), models={"agent": echo()})
+    with (
+        contextlib.closing(desk.store),
+        pytest.raises(UsageError, match=r"episode 0 does not wait for an answer at \S+ any more"),
+    ):
+        put_answer(desk.store, question, "yes")
+    with contextlib.closing(desk.store):
+        assert [said for _, said in desk.store.answers(0).values()] == ["no"]
+
+
+class Asking:
+    """A scorer that asks a person."""
+
+    async def score(self, record, ctx):
+        await ctx.ask("Was it good?")
+
+
+def test_a_scorer_that_asks_a_person_has_no_scores_and_says_why(desk, new_desk):
+    async def play(ctx):
+        ctx.emit("done.1", {})
+
+    (row,) = desk.play(play, scorer=Asking())
+    assert (row.status, row.reason) == ("ended", "finished")
+    assert "a scorer cannot ask a person" in row.detail
+    desk.replay(play, scorer=Asking())

@@ -1,6 +1,7 @@
 """Effects: what comes from outside is asked once, recorded, and after a crash treated as its class says."""
 
 import asyncio
+import json
 import sqlite3
 
 import pytest
@@ -372,3 +373,23 @@ def test_every_reason_says_whose_fault_it_is():
         "infrastructure",
         "person",
     }
+
+
+class Unsorted:
+    name, parameters, effect_class = "unsorted", {}, "repeatable"
+
+    async def call(self, arguments, idempotency_key):
+        return {"b": 1.0, "a": [{"d": 2, "c": 3}]}
+
+    async def lookup(self, idempotency_key):
+        return None
+
+
+def test_a_program_hears_live_what_it_will_hear_from_the_record(desk, echo, ask):
+    async def play(ctx):
+        said = await ctx.tool(Unsorted(), {})
+        await ctx.model("agent", ask(json.dumps(said)))  # the order of keys is part of this prompt
+
+    desk.play(play, models={"agent": echo()})
+    assert desk.events()[1][1]["answer"]["text"] == '{"a": [{"c": 3, "d": 2}], "b": 1.0}'
+    desk.replay(play, models={"agent": echo()})

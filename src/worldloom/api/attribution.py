@@ -176,14 +176,14 @@ def attribution_of(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Sco
         rows[0].cast_name if rows else "",
         len(rows),
         len(ended),
-        sum(_whose(row)[0] in COUNTED for row in ended),
+        sum(whose(row)[0] in COUNTED for row in ended),
         tuple(_endings(rows, ended)),
         dict(_rates(ended, scores)),
         dict(_bases(rows, scores)),
     )
 
 
-def _whose(row: EpisodeRow) -> tuple[str | None, str]:
+def whose(row: EpisodeRow) -> tuple[str | None, str]:
     """Whose fault the end of an episode is, None if it has not ended, and why it ended."""
     if row.status != "ended":
         return None, row.status
@@ -196,7 +196,7 @@ def _endings(rows: Sequence[EpisodeRow], ended: Sequence[EpisodeRow]) -> Iterato
     """In the order of faults, within them the most frequent first; what has not ended comes last."""
     counts: dict[tuple[str | None, str], int] = {}
     for row in rows:
-        counts[_whose(row)] = counts.get(_whose(row), 0) + 1
+        counts[whose(row)] = counts.get(whose(row), 0) + 1
     for fault in (*_FAULTS, None):
         places = [(reason, count) for (whose, reason), count in counts.items() if whose == fault]
         for reason, count in sorted(places, key=lambda place: -place[1]):
@@ -204,7 +204,7 @@ def _endings(rows: Sequence[EpisodeRow], ended: Sequence[EpisodeRow]) -> Iterato
 
 
 def _ended_by(ended: Sequence[EpisodeRow], reasons: Collection[str]) -> Share:
-    return share("episodes", ((row.scenario, _whose(row)[1] in reasons, 1) for row in ended))
+    return share("episodes", ((row.scenario, whose(row)[1] in reasons, 1) for row in ended))
 
 
 def _rates(ended: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -> Iterator[tuple[str, Share]]:
@@ -212,7 +212,7 @@ def _rates(ended: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) -
     for fault in ("agent", "world", "infrastructure"):
         yield (
             f"{fault}_faults",
-            share("episodes", ((row.scenario, _whose(row)[0] == fault, 1) for row in ended)),
+            share("episodes", ((row.scenario, whose(row)[0] == fault, 1) for row in ended)),
         )
     yield "limits", _ended_by(ended, LIMITS)
     criteria = [(row, score) for row in ended for score in _criteria(scores, row)]
@@ -264,7 +264,7 @@ def _bases(rows: Sequence[EpisodeRow], scores: Mapping[int, Sequence[Score]]) ->
 
 def _why_left_out(row: EpisodeRow, criteria: Iterable[Score]) -> str:
     """By whose fault an episode lacks a score that is over `criteria`."""
-    fault, _ = _whose(row)
+    fault, _ = whose(row)
     if fault not in COUNTED:
         return fault or NOT_ENDED
     outcomes = {outcome_of(one) for one in criteria}

@@ -46,7 +46,7 @@ async def fork(
         if key not in events:
             keys = [show_key(known) for known in events]
             raise UsageError(f"episode {episode} has no event at {at}{offer(at, keys)}")
-        override = None if answer is None else answered(events[key], answer)
+        override = None if answer is None else answered(events, key, answer)
         place = ForkSpec(
             folder.name,
             episode,

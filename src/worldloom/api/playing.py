@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any
 
+from worldloom.api.attribution import whose
 from worldloom.api.planning import Builder, Plan, form_of, text_of
 from worldloom.api.pricing import meter_of
 from worldloom.api.provenance import current_making, made_with
@@ -121,7 +122,7 @@ def left(store: RunStore, *, retry_failed: bool = False) -> tuple[list[EpisodeRo
     """The episodes with which a resume goes on, and how many wait for a person who has not answered."""
     rows = store.episodes()
     unfinished = [
-        row for row in rows if row.status != "ended" or (retry_failed and row.fault == "infrastructure")
+        row for row in rows if row.status != "ended" or (retry_failed and whose(row)[0] == "infrastructure")
     ]
     asleep = {row.row for row in unfinished if row.status == WAITING and not unheard(store, row)}
     return [row for row in unfinished if row.row not in asleep], len(asleep)

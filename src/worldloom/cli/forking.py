@@ -15,7 +15,8 @@ from worldloom.core.key import read_key
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import load_scenario
-from worldloom.runs.effect import ASK
+from worldloom.runs.episode import STOPPED
+from worldloom.runs.fork import TEXTS
 from worldloom.runs.store import RunStore
 
 
@@ -42,7 +43,7 @@ def fork(
         have_weights(models_of(store).values())
         before = RunResult.of(store)
         event = store.events(episode).get(read_key(at))
-    value = answer if event is None or event.type in ("model.1", ASK) else _json(answer)
+    value = answer if event is None or event.type in (*TEXTS, STOPPED) else _json(answer)
     return play(
         lambda watch: forking.fork(
             folder, registry, episode=episode, at=at, answer=value, scenario=changed, watch=watch

@@ -45,12 +45,16 @@ def replay(name: str, *, concurrency: int, verify_effects: bool, place: Path | N
 
     verification = Verification(redactor()) if verify_effects else None
     with RunStore(folder) as store:
-        changed = changes(makings(store)[-1].made_with, made_with(registry))
+        made = makings(store)
         if verify_effects:
             have_weights(models_of(store).values())
     work = replaying.replay(folder, registry, concurrency=concurrency, verification=verification, seen=count)
     found = asyncio.run(work)
     findings = [one for one in found if one.problem is not None]
+    now, then = made_with(registry), {one.episode.making for one in findings or found}
+    changed = list(
+        dict.fromkeys(one for making in sorted(then) for one in changes(made[making].made_with, now))
+    )
     verified = None if verification is None else verification.found()
     if as_json:
         put_json(

@@ -15,7 +15,7 @@ from worldloom.core.errors import UsageError
 
 Label = str | int
 _INDEX, _NAME, _END = b"\x01", b"\x02", b"\x00"
-_SEGMENT = re.compile(r"(\d+)(?:#(\d+)|:([^/#:]+))?")
+_SEGMENT = re.compile(r"([0-9]{1,10})(?:#([0-9]{1,10})|:([^/#:]+))?")
 
 
 def event_key(scope: bytes, n: int) -> bytes:
@@ -95,8 +95,11 @@ def read_key(text: str) -> bytes:
             raise UsageError(
                 f"{text!r} is no key; a key looks like 0:aaw/3:agent/1 (counter, then :name or #index, then /)"
             )
-        if last:
-            return event_key(key, int(found[1]))
-        label: Label = int(found[2]) if found[2] is not None else urllib.parse.unquote(found[3])
-        key = child_scope(key, int(found[1]), label)
+        label: Label = int(found[2]) if found[2] is not None else urllib.parse.unquote(found[3] or "")
+        try:
+            if last:
+                return event_key(key, int(found[1]))
+            key = child_scope(key, int(found[1]), label)
+        except (OverflowError, ValueError):  # a number beyond 4 bytes, a name with NUL or a lone surrogate
+            raise UsageError(f"{text!r} is no key: {segment!r} cannot be a part of one") from None
     raise AssertionError("unreachable: split gives at least one segment")

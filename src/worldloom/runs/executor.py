@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from worldloom.core.canonical import canonical, digest, parse
-from worldloom.core.errors import Divergence, Ended, RecordError
+from worldloom.core.errors import Divergence, Ended, RecordError, UsageError
 from worldloom.core.surrogates import mend
 from worldloom.models.model import Model
 from worldloom.runs.context import Context
@@ -129,6 +129,9 @@ class Executor:
         number, begun, started_at = planned.row.row, time.perf_counter(), time.time()
         episode, scoring = self._open(planned)
         put_episode(self.writer, number, status="running", started_at=started_at, making=self.making)
+        if planned.row.status == WAITING:
+            await self.writer.durable()  # from now on no answer is taken: what there is, is heard
+            episode.answers = self.store.answers(number)
         try:
             end = await self._played(planned, episode)
             scores, problem = await self._scored(planned, episode, scoring)
@@ -177,9 +180,9 @@ class Executor:
         except RecordError:
             raise
         except Ended as stop:
-            if played.struck is None:
+            if scoring.stop_reason is not None and played.struck is None:
                 raise _NotScored from stop
-            return [], f"not scored: {stop}"
+            return [], f"not scored: {end_of(stop, b'').detail or stop}"
         except Exception as fault:  # noqa: BLE001  # a broken scorer costs one episode its scores, no other anything
             return [], f"not scored: {end_of(fault, b'').detail}"
 
@@ -195,10 +198,10 @@ class Executor:
         scored = Ledger((row.row, DEFAULT_SCORING), self.writer, past.judged, mend=self.mend)
         return (
             Episode(
-                played, row.id, row.seed, self.models, planned.limits, wall=time.time, answers=past.answers,
+                played, row.id, row.seed, self.models, planned.limits, wall=time.time,
                 prices=planned.prices, meter=self.meter,
             ),
-            Episode(scored, row.id, row.seed, self.models, meter=self.meter),
+            Episode(scored, row.id, row.seed, self.models, meter=self.meter, person=nobody),
         )  # fmt: skip
 
     def _close(self, row: EpisodeRow, scores: Sequence[Score]) -> None:
@@ -229,6 +232,11 @@ def _timer(seconds: float | None, strike: Callable[[], None]) -> Iterator[None]:
 
 class _NotScored(Exception):
     """An episode has ended, and the pass over it was stopped."""
+
+
+async def nobody(question: str, choices: Sequence[str]) -> str:
+    """Who is there while an episode is scored: a pass ends in one go, so it cannot wait for a person."""
+    raise UsageError("a scorer cannot ask a person")
 
 
 def judged_fingerprint(planned: Planned, scoring: Episode) -> str | None:
@@ -279,7 +287,7 @@ async def replay_episode(
         Ledger((row.row, name), recorded=store.events(row.row, name), may_grow=False, mend=mend)
         for name in ("", DEFAULT_SCORING)
     )
-    scoring = Episode(passed, row.id, row.seed, models, verify=verify)
+    scoring = Episode(passed, row.id, row.seed, models, person=nobody, verify=verify)
     episode = Episode(played, row.id, row.seed, models, planned.limits, verify=verify, prices=planned.prices)
     end = await play(planned.program, episode)
     found = asdict(episode.usage)

@@ -6,12 +6,16 @@ from typing import Any
 
 from worldloom.core.canonical import Json
 from worldloom.core.content import Blob
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import UsageError, offer
 from worldloom.core.event import Event, pack
-from worldloom.core.key import show_key
+from worldloom.core.key import place_before, show_key
 from worldloom.runs.effect import ASK, EFFECTS
+from worldloom.runs.episode import STOPPED
 from worldloom.runs.redact import redactor
 from worldloom.runs.store import RunStore, put_episode
+
+TEXTS = ("model.1", ASK)
+"""Types of events whose answer is given as text, and not as JSON."""
 
 
 def forked(
@@ -28,21 +32,25 @@ def forked(
     return past | dict(overrides or {})
 
 
-def answered(event: Event, answer: Json) -> Event:
+def answered(events: Mapping[bytes, Event], key: bytes, answer: Json) -> Event:
     """The row of an effect with another answer: of a model or a person text, of anything else JSON.
 
     Raises:
         UsageError: the row holds no answer, or one of another kind.
     """
-    where = show_key(event.key)
+    event, where = events[key], show_key(key)
+    if event.type == STOPPED and event.body["at"] == ASK:
+        raise UsageError(f"the question at {where} has not been answered: `worldloom answer` does that")
     if event.type not in EFFECTS:
         raise UsageError(
             f"the event at {where} is {event.type}: nothing was asked there\n"
             f"  allowed: an event that holds an answer: {', '.join(sorted(EFFECTS))}"
         )
+    if event.type in TEXTS and not isinstance(answer, str):
+        raise UsageError(
+            f"the answer at {where} is a {'model' if event.type == 'model.1' else 'person'}'s; allowed: text"
+        )
     if event.type == "model.1":
-        if not isinstance(answer, str):
-            raise UsageError(f"the answer at {where} is a model's; allowed: text")
         old = event.body.get("answer") or {}
         answer = {
             "text": answer,
@@ -52,8 +60,10 @@ def answered(event: Event, answer: Json) -> Event:
         }
     elif event.type == "tool.1":
         answer = {"value": answer}
-    elif event.type == ASK and not isinstance(answer, str):
-        raise UsageError(f"the answer at {where} is a person's; allowed: text")
+    elif event.type == ASK:
+        choices = events[place_before(key)].body["choices"]
+        if choices and answer not in choices:
+            raise UsageError(f"{answer!r} is no answer to the question at {where}{offer(answer, choices)}")
     data, blob = pack({"request": event.body["request"], "answer": answer}, redactor())
     return Event(event.key, event.type, data, None if blob is None else lambda _: blob.data)
 

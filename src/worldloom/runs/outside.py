@@ -13,7 +13,6 @@ from worldloom.core.key import show_key
 from worldloom.core.surrogates import mend
 from worldloom.runs.effect import Call, Fate
 from worldloom.runs.episode import Episode
-from worldloom.runs.ledger import unchanged
 
 T = TypeVar("T")
 
@@ -38,9 +37,8 @@ async def effect(episode: Episode, call: Call) -> Json:
     else:
         ledger.must_ask(key, type, request)
         outcome, wording = await _asked(episode, call)
-        body = {"request": request, **outcome}
-        if ledger.mend is not unchanged:
-            body = cast(dict[str, Json], parse(ledger.mend(canonical(body))))
+        # As it will be read from the record: secrets masked, keys in their order. A program hears nothing else.
+        body = cast(dict[str, Json], parse(ledger.mend(canonical({"request": request, **outcome}))))
     ledger.record(key, type, body)
     if "broke" in body:
         broke = Ended("tool_failed" if type == "tool.1" else "error", f"{type} broke: {body['broke']}")

@@ -28,13 +28,11 @@ class Past:
         events: key -> row of the play.
         judged: key -> row of the scoring pass that is made when the episode ends.
         intents: key -> digest of what was about to be sent once.
-        answers: key -> (digest of the question, answer) of people.
     """
 
     events: Mapping[bytes, Event] = field(default_factory=dict)
     judged: Mapping[bytes, Event] = field(default_factory=dict)
     intents: Mapping[bytes, str] = field(default_factory=dict)
-    answers: Mapping[bytes, tuple[str, str]] = field(default_factory=dict)
 
 
 def take_up(store: RunStore, writer: Writer, row: EpisodeRow, making: int) -> Past:
@@ -46,17 +44,19 @@ def take_up(store: RunStore, writer: Writer, row: EpisodeRow, making: int) -> Pa
     """
     if row.status == "planned":
         return Past()
+    retry, same_making = row.status == "ended", row.making == making
     played, judged = store.arrivals(row.row), store.arrivals(row.row, DEFAULT_SCORING)
-    same_play = row.making == making and row.status != "ended"
-    kept, undone = what_holds(played if row.making == making else (), retry=row.status == "ended")
-    still, unsaid = what_holds(judged if same_play else ())
-    if row.making != making:
+    kept, undone = what_holds(played if same_making else (), retry=retry)
+    if not same_making:
         undone = [event.key for event in played]
+    # Of an episode that had come to its end by itself, nothing but the scoring is made again.
+    same_play = same_making and (not retry or len(undone) == 1)
+    still, unsaid = what_holds(judged if same_play else (), retry=retry)
     with writer.together():
         reopen(writer, row.row, [("", key) for key in undone] + [(DEFAULT_SCORING, key) for key in unsaid])
         if not same_play:
             forget_scoring(writer, row.row)
-    return Past(kept, still, store.intents(row.row), store.answers(row.row))
+    return Past(kept, still, store.intents(row.row))
 
 
 def what_holds(arrivals: Iterable[Event], *, retry: bool = False) -> tuple[dict[bytes, Event], list[bytes]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from worldloom.core.canonical import Json, canonical, parse
 from worldloom.core.errors import RecordError, UsageError, offer
-from worldloom.core.key import place_before, read_key, show_key
+from worldloom.core.key import follows, place_before, read_key, show_key
 from worldloom.core.surrogates import mend
 from worldloom.runs.effect import ASK
 from worldloom.runs.ending import WAITING
@@ -42,49 +42,64 @@ class Question:
 
 def questions(store: RunStore) -> list[Question]:
     """All questions for which episodes wait, in the order of the plan and of their keys."""
-    found = []
-    for row in store.episodes():
-        for key, asked in _open(store, row).items():
-            _, answer = store.answers(row.row).get(key, ("", None))
-            found.append(
-                Question(
-                    row.row, row.scenario, show_key(key), asked["question"], tuple(asked["choices"]), answer
-                )
-            )
-    return found
+    return [
+        Question(row.row, row.scenario, show_key(key), asked["question"], tuple(asked["choices"]), answer)
+        for row in store.episodes()
+        for key, (asked, answer) in _open(store, row).items()
+    ]
 
 
 def unheard(store: RunStore, row: EpisodeRow) -> bool:
     """Whether a person has answered one of the questions for which an episode waits."""
-    return not store.answers(row.row).keys().isdisjoint(_open(store, row))
+    return any(answer is not None for _, answer in _open(store, row).values())
 
 
 def put_answer(store: RunStore, question: Question, answer: str) -> None:
     """Keep a person's answer; one that was given before and not heard yet is replaced.
 
     Raises:
-        UsageError: it is none of the choices.
+        UsageError: it is none of the choices, or the episode does not wait for it any more.
         RecordError: it cannot be written.
     """
     if question.choices and answer not in question.choices:
         raise UsageError(f"{answer!r} is no answer to {question.question!r}{offer(answer, question.choices)}")
     said = str(parse(redactor()(canonical(mend(answer)))))
     asked: dict[str, Json] = {"question": question.question, "choices": list(question.choices)}
-    values = (question.episode, read_key(question.at), sha256(canonical(asked)).hexdigest(), said)
+    key, digest = read_key(question.at), sha256(canonical(asked)).hexdigest()
     try:
         with contextlib.closing(sqlite3.connect(store.path, timeout=30, isolation_level=None)) as connection:
-            connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", values)
+            connection.execute("BEGIN IMMEDIATE")
+            kept = connection.execute(_KEEP, (question.episode, key, digest, said, STOPPED, WAITING)).rowcount
+            connection.execute("COMMIT")
     except sqlite3.Error as failure:
         raise RecordError(f"cannot keep the answer in {store.path}: {failure}") from failure
+    if not kept:
+        raise UsageError(f"episode {question.episode} does not wait for an answer at {question.at} any more")
 
 
-def _open(store: RunStore, row: EpisodeRow) -> dict[bytes, dict[str, Any]]:
-    """Key of the answer to come -> what is asked."""
+_KEEP = """\
+INSERT OR REPLACE INTO answers SELECT ?1, ?2, ?3, ?4
+WHERE EXISTS (SELECT 1 FROM events WHERE episode = ?1 AND scoring = '' AND key = ?2 AND type = ?5)
+AND EXISTS (SELECT 1 FROM episodes WHERE row = ?1 AND status = ?6)"""
+
+
+def _open(store: RunStore, row: EpisodeRow) -> dict[bytes, tuple[dict[str, Any], str | None]]:
+    """Key of the answer to come -> what is asked, and what has been answered to just that.
+
+    What comes after a question that is open, asks nothing yet: it may never be asked.
+    """
     if row.status != WAITING:
         return {}
-    events = store.events(row.row)
-    return {
-        key: events[place_before(key)].body
+    events, answers = store.events(row.row), store.answers(row.row)
+    stops = [
+        key
         for key, event in events.items()
         if event.type == STOPPED and event.body["at"] == ASK and event.body["reason"] == WAITING
-    }
+    ]
+    found = {}
+    for key in stops:
+        if not any(follows(key, earlier) for earlier in stops):
+            asked = events[place_before(key)].body
+            digest, answer = answers.get(key, ("", ""))
+            found[key] = (asked, answer if digest == sha256(canonical(asked)).hexdigest() else None)
+    return found

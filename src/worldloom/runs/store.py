@@ -358,14 +358,15 @@ def reopen(writer: Writer, episode: int, undone: Iterable[tuple[str, bytes]]) ->
             writer.put(
                 "DELETE FROM events WHERE episode = ? AND scoring = ? AND key = ?", (episode, scoring, key)
             )
-        writer.put("DELETE FROM scores WHERE episode = ?", (episode,))
+        writer.put("DELETE FROM scores WHERE episode = ? AND scoring = ?", (episode, DEFAULT_SCORING))
         # Not `planned`: what is planned has no past, and this one has, should a crash come next.
         put_episode(writer, episode, status="running", reason=None, fault=None, detail=None, fingerprint=None)
 
 
 def forget_scoring(writer: Writer, episode: int) -> None:
     """Take away what was judged in any scoring pass over an episode that is played anew."""
-    writer.put("DELETE FROM events WHERE episode = ? AND scoring != ''", (episode,))
+    for table in ("events", "telemetry", "scores"):
+        writer.put(f"DELETE FROM {table} WHERE episode = ? AND scoring != ''", (episode,))
     put_episode(writer, episode, scored=None)
 
 
