@@ -279,7 +279,7 @@ def test_a_fork_can_be_scored_again_as_well(played, speaking):
 def test_what_has_not_ended_is_left_out_and_counted(played):
     with sqlite3.connect(played.folder / "run.sqlite") as connection:
         connection.execute("UPDATE episodes SET status = 'cancelled' WHERE row = 2")
-    assert again(played.folder).waiting == 1
+    assert again(played.folder).not_ended == 1
     assert [*read(played.folder, "k").scores] == [0, 1]
     with sqlite3.connect(played.folder / "run.sqlite") as connection:
         connection.execute("UPDATE episodes SET status = 'cancelled'")

@@ -65,7 +65,7 @@ class Rescored:
     Attributes:
         changed: what it says otherwise.
         same_code: whether both were made with the same code and prompts.
-        waiting: episodes that have not ended; they are not scored.
+        not_ended: episodes that have not ended; they are not scored.
         broken: number of an episode -> what was raised by its scorer, which gave no scores.
         fingerprint: of the run; None if episodes have not ended.
         untouched: whether episodes, fingerprints and the pass `default` are as they were before.
@@ -74,7 +74,7 @@ class Rescored:
     folder: Path
     changed: Changed
     same_code: bool
-    waiting: int
+    not_ended: int
     broken: Mapping[int, str]
     fingerprint: str | None
     untouched: bool
@@ -90,7 +90,7 @@ class Rescored:
             "scoring": self.scoring.to_json(),
             "against": self.changed.old.scoring.to_json(),
             "same_code": self.same_code,
-            "waiting": self.waiting,
+            "not_ended": self.not_ended,
             "broken": {str(episode): why for episode, why in self.broken.items()},
             "fingerprint": self.fingerprint,
             "untouched": self.untouched,

@@ -116,8 +116,8 @@ def _remarks(found: Rescored) -> Iterator[str]:
         yield "Verdicts: of all ended episodes, floors and ceilings included."
     if not found.same_code:
         yield "The code has changed between the two passes: what differs may come from scorers as well as from judges."
-    if found.waiting:
-        yield f"Not scored, because they have not ended: {counted('episode', found.waiting)}."
+    if found.not_ended:
+        yield f"Not scored, because they have not ended: {counted('episode', found.not_ended)}."
     for episode, why in [*found.broken.items()][:_SHOWN]:
         yield f"Episode {episode} has no scores, because its scorer failed: {why}"
     kept = f"episodes, fingerprints and the pass {DEFAULT_SCORING}"

@@ -55,7 +55,7 @@ class Episode:
 
     def __post_init__(self) -> None:
         self.prompts = Prompts(self.ledger.mend)
-        self._waiting: set[asyncio.Task[Any]] = set()
+        self._outside: set[asyncio.Task[Any]] = set()
         self._stops: list[tuple[bytes, str]] = []
         self.given_up = False
         """Whether effects under way were given up: who waits for one is then cancelled, and it was the stop."""
@@ -83,7 +83,7 @@ class Episode:
                 self.stop("cost_limit", give_up=False)
 
     def _give_up(self) -> None:
-        for task in self._waiting:
+        for task in self._outside:
             task.cancel()
 
     def check_stopped(self, key: bytes, at: str, inside: bytes) -> None:
@@ -134,16 +134,16 @@ class Episode:
             raise UsageError(f"{answer!r} is no answer to {question!r}{offer(answer, choices)}")
         return answer
 
-    def waiting(self, task: "asyncio.Task[Any]") -> "_Waiting":
+    def asking(self, task: "asyncio.Task[Any]") -> "_Asking":
         """While entered, `stop` cancels the task."""
-        return _Waiting(self._waiting, task)
+        return _Asking(self._outside, task)
 
 
 def _weight(end: End) -> tuple[bool, bytes]:
     return end.reason == WAITING, end.key
 
 
-class _Waiting:
+class _Asking:
     def __init__(self, tasks: "set[asyncio.Task[Any]]", task: "asyncio.Task[Any]") -> None:
         self._tasks, self._task = tasks, task
 

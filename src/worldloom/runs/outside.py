@@ -103,7 +103,7 @@ async def _outside(episode: Episode, call: Call, ask: Callable[[], Awaitable[T]]
         raise RecordError("an effect needs a running asyncio task")
     if episode.stop_reason is not None:  # while the request was made durable
         raise episode.stopped(call.key, call.type)
-    with episode.waiting(task):
+    with episode.asking(task):
         try:
             return await ask()
         except asyncio.CancelledError:
