@@ -22,7 +22,8 @@ from worldloom.api.stored import plan_of
 from worldloom.core.event import Event
 from worldloom.core.key import child_scope
 from worldloom.core.registry import Registry
-from worldloom.runs.store import RunStore, Score, put_episode, put_scores, put_value
+from worldloom.runs.rows import Score
+from worldloom.runs.store import RunStore, put_episode, put_scores, put_value
 
 HERE = Path(__file__).parent
 SCENARIO, ACTIONS = HERE / "rules_world.yaml", HERE / "framework_steps.yaml"

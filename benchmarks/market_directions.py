@@ -121,6 +121,22 @@ def score(metric: str, variant: str) -> Measure:
     return lambda played: played.scores(variant, metric)
 
 
+def late(name: str, first: str, second: str) -> Measure:
+    """As `difference`, of a number of rounds, over the last ten."""
+
+    def of(played: Played) -> BySeed:
+        one, other = (
+            {
+                seed: float(np.mean([row[name] for row in rounds[-10:] if row[name] is not None]))
+                for seed, rounds in played.rounds(variant).items()
+            }
+            for variant in (first, second)
+        )
+        return {seed: other[seed] - one[seed] for seed in one}
+
+    return of
+
+
 def okun_slope(variant: str) -> Measure:
     """By how many per cent of its mean output changes when unemployment changes by one point in a hundred."""
 
@@ -229,6 +245,13 @@ DIRECTIONS = (
         "winning price / budget among undercutters, open less sealed",
         "undercutters",
         difference("price_ratio", "disclosure=sealed", "disclosure=open"),
+        -0.1,
+    ),
+    Direction(
+        "The same",
+        "as above, over the last ten of 50 rounds",
+        "undercutters",
+        late("price_ratio", "disclosure=sealed", "disclosure=open"),
         -0.1,
     ),
     Direction(

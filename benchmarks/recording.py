@@ -29,8 +29,9 @@ from worldloom.runs.episode import Episode
 from worldloom.runs.executor import Executor, Planned
 from worldloom.runs.ledger import NullLedger
 from worldloom.runs.program import play
+from worldloom.runs.rows import Score
 from worldloom.runs.scorer import EpisodeRecord
-from worldloom.runs.store import RunStore, Score
+from worldloom.runs.store import RunStore
 from worldloom.runs.writer import Writer
 
 ACTIONS, CONCURRENCY, GOAL = 10, 64, 0.85

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import worldloom as wl
 from worldloom.core.project import load_project
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,19 @@ def test_the_study_of_the_studies_page_is_played_by_its_python(
     exec(compile(example, "studies.md", "exec"), {})  # noqa: S102  # our own text
     shown = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in shown] == ["steps=2", "steps=5", "steps=20"]
+
+
+def test_the_market_of_the_markets_page_is_played_and_studied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "market.md"
+    (market, study), (example,) = blocks(page, "yaml"), blocks(page, "python")
+    (tmp_path / "two-trades.yaml").write_text(market, "utf-8")
+    (tmp_path / "study.yaml").write_text(study, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "market.md", "exec"), {})  # noqa: S102  # our own text
+    assert "'gini': 0." in capsys.readouterr().out
+    assert [row.variant.name for row in wl.sweep("study.yaml").rows] == ["capacity=1", "capacity=3"]
 
 
 def test_the_folders_of_the_readme_exist() -> None:

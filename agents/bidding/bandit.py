@@ -4,7 +4,8 @@ An epsilon-greedy bandit (Sutton and Barto, 2018, ch. 2) over five decisions: bi
 of its trade, or train the trade's skill. Its trade is that of `trade`; where in the trade's list of jobs its bids begin
 is drawn each round. A decision never taken comes first, from one of its own on; then the one of the highest value is
 taken, and with probability 0.1 any. The first income of a decision is its value, a later one moves it by a fifth of the
-difference. Training earns nothing at once, so a bandit, which looks no further, soon trains by exploration only.
+difference. Training earns nothing at once, so a bandit, which looks no further, soon trains by exploration only. The
+two shares may be set: `bandit:exploration=0.05,step=0.5`.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 
 from worldloom.agents.agent import AgentConfig
 from worldloom.agents.bidding.choice import chosen
-from worldloom.agents.bidding.factory import without_argument
+from worldloom.agents.bidding.factory import settings_of
 from worldloom.agents.bidding.market import NONE, Bools, Floats, Ints, Market, draws, moves, nothing
 from worldloom.agents.bidding.trade import trades
 from worldloom.agents.cohort import Columns, Decisions
@@ -59,6 +60,10 @@ def _fresh(seats: int, decisions: int) -> tuple[Floats, Bools]:
 
 
 def bandit(config: AgentConfig) -> Bandit:
-    """The cohort of the room `bandit`."""
-    without_argument("bandit", config)
-    return Bandit()
+    """The cohort of the room `bandit`.
+
+    Raises:
+        UsageError: its argument or its options cannot be used.
+    """
+    given = settings_of("bandit", config, dict.fromkeys(("exploration", "step"), (0.0, 1.0)))
+    return Bandit(**given)  # type: ignore[arg-type]  # the ratios are no setting

@@ -3,7 +3,7 @@
 Tabular Q-learning (Watkins, 1989). State: the level of its own skill in its trade, and whether the last round earned
 anything. Decisions: bid for jobs of the trade at one of a few shares of the budget, or train the trade's skill. Reward:
 the income of the round. Its trade is that of `trade`; where in the trade's list of jobs its bids begin is drawn each
-round. All numbers stand in `q_learning.yaml`.
+round. All numbers stand in `q_learning.yaml`; those of TUNABLE may be set: `q_learner:exploration=0.05,discount=0.5`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from worldloom.agents.agent import AgentConfig
 from worldloom.agents.bidding.choice import chosen
-from worldloom.agents.bidding.factory import without_argument
+from worldloom.agents.bidding.factory import settings_of
 from worldloom.agents.bidding.market import NONE, Floats, Ints, Market, draws, moves, nothing
 from worldloom.agents.bidding.trade import trades
 from worldloom.agents.cohort import Columns, Decisions
@@ -24,6 +24,11 @@ from worldloom.runs.context import Context
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _FILE = "q_learning.yaml"
+TUNABLE = {
+    **dict.fromkeys(("learning_rate", "discount", "exploration"), (0.0, 1.0)),
+    "initial_value": (0.0, 1e6),
+}
+"""Settings that an argument may change, with their ranges."""
 
 
 class Settings(BaseModel):
@@ -79,7 +84,11 @@ class QLearner:
 
 
 def q_learner(config: AgentConfig) -> QLearner:
-    """The cohort of the room `q_learner`, with the settings in `q_learning.yaml`."""
-    without_argument("q_learner", config)
+    """The cohort of the room `q_learner`: the settings in `q_learning.yaml`, but for those in its argument.
+
+    Raises:
+        UsageError: its argument or its options cannot be used.
+    """
+    given = settings_of("q_learner", config, TUNABLE)
     text = files("worldloom.agents.bidding").joinpath(_FILE).read_bytes()
-    return QLearner(validate(parse(text, _FILE), Settings))
+    return QLearner(validate(parse(text, _FILE), Settings).model_copy(update=given))

@@ -6,7 +6,7 @@ from typing import Any
 
 from worldloom.core.event import Event
 from worldloom.core.scenario import Scenario
-from worldloom.runs.store import EpisodeRow, Score
+from worldloom.runs.rows import EpisodeRow, Score
 
 
 def paper_record(

@@ -20,7 +20,7 @@ from worldloom.models.model import Completion, Message, Request
 from worldloom.models.reply import parse_object
 from worldloom.runs.agreement import Outcome, judged_score
 from worldloom.runs.context import Context
-from worldloom.runs.store import Score
+from worldloom.runs.rows import Score
 
 LABELS: tuple[Outcome, ...] = ("met", "not_met", "cannot_tell")
 ATTEMPTS = 2

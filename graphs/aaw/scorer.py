@@ -18,8 +18,8 @@ from worldloom.core.scenario import Scenario
 from worldloom.graphs.aaw.judge import Evidence, Judge, Question, form
 from worldloom.graphs.config import GraphConfig
 from worldloom.runs.context import Context
+from worldloom.runs.rows import Score
 from worldloom.runs.scorer import EpisodeRecord
-from worldloom.runs.store import Score
 from worldloom.worlds.aaw.body import body_of
 from worldloom.worlds.aaw.checks import compile_rubric
 

@@ -11,8 +11,8 @@ from worldloom.graphs.config import GraphConfig
 from worldloom.graphs.fidelity.compare import KINDS, Compared, Truth, agreements, compare
 from worldloom.graphs.fidelity.message import Leaks, named_fields
 from worldloom.runs.context import Context
+from worldloom.runs.rows import Score
 from worldloom.runs.scorer import EpisodeRecord
-from worldloom.runs.store import Score
 from worldloom.worlds.aaw.body import body_of
 from worldloom.worlds.aaw.state import AawState
 

@@ -11,8 +11,8 @@ import numpy as np
 from worldloom.graphs.config import GraphConfig
 from worldloom.graphs.market.summary import MARKET, ROUND
 from worldloom.runs.context import Context
+from worldloom.runs.rows import Score
 from worldloom.runs.scorer import EpisodeRecord
-from worldloom.runs.store import Score
 from worldloom.worlds.market.body import Recession, body_of
 from worldloom.worlds.market.metrics import correlation, recovery
 

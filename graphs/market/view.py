@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from worldloom.core.errors import RecordError
 from worldloom.core.event import Event
 from worldloom.core.picture import Bar, Bars, Lines, Picture, Scatter, Series
 from worldloom.core.scenario import Scenario, seats_of
@@ -74,21 +75,28 @@ def pictures(scenario: Scenario, events: Sequence[Event], blob: Callable[[str], 
 
 
 def past_of(scenario: Scenario, events: Sequence[Event], blob: Callable[[str], bytes]) -> Past:
-    """The rounds that a record tells of."""
+    """The rounds that a record tells of.
+
+    Raises:
+        RecordError: they cannot be read: the record is damaged.
+    """
     seated = seats_of(scenario.cast)
     rules = rules_for(body_of(scenario), [seat for seat, _ in seated], "")
     group_of = np.array([group for _, group in seated])
     rounds: list[RoundRecord] = []
     tables: dict[str, list[dict[str, Any]]] = {}
     rationales: dict[tuple[int, str], str] = {}
-    for event in events:
-        if event.type in (JOBS, ACTS, BIDS):
-            tables[event.type] = list(expand(event.body, blob(event.body["cells"]["sha256"])))
-        elif event.type == "decided.1" and event.body.get("rationale"):
-            rationales[len(rounds), event.body["seat"]] = event.body["rationale"]
-        elif event.type == ROUND:
-            jobs, acts, bids = tables[JOBS], tables[ACTS], tables[BIDS]
-            rounds.append(RoundRecord.of_rows(rules, event.body["round"], jobs, acts, bids))
+    try:
+        for event in events:
+            if event.type in (JOBS, ACTS, BIDS):
+                tables[event.type] = list(expand(event.body, blob(event.body["cells"]["sha256"])))
+            elif event.type == "decided.1" and event.body.get("rationale"):
+                rationales[len(rounds), event.body["seat"]] = event.body["rationale"]
+            elif event.type == ROUND:
+                jobs, acts, bids = tables[JOBS], tables[ACTS], tables[BIDS]
+                rounds.append(RoundRecord.of_rows(rules, event.body["round"], jobs, acts, bids))
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as damage:
+        raise RecordError(f"its round {len(rounds)} cannot be read: {damage!r}") from damage
     groups = {name: np.flatnonzero(group_of == name).astype(np.int64) for name in scenario.cast}
     return Past(tuple(rounds), groups, rationales)
 

@@ -10,8 +10,8 @@ from worldloom.graphs.config import GraphConfig
 from worldloom.graphs.node import HouseState, house_node
 from worldloom.runs.context import Context
 from worldloom.runs.ending import End
+from worldloom.runs.rows import Score
 from worldloom.runs.scorer import EpisodeRecord
-from worldloom.runs.store import Score
 
 
 class State(HouseState, TypedDict, total=False):

@@ -376,12 +376,6 @@ def test_the_oracle_says_what_it_needs_and_does_not_play_without_it(registry, ma
         decide(one, {}, seats, columns(state, seats), 0)
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, "oracle"])
-def test_a_policy_takes_no_argument(registry, policy):
-    with pytest.raises(UsageError, match=f"`{policy}` takes no argument, and was given 'x'"):
-        registry.get("agent", policy).load()(AgentConfig(None, "x"))
-
-
 def test_a_script_of_bids_and_trainings_is_played_round_by_round(registry, market, tmp_path):
     file = tmp_path / "moves.yaml"
     file.write_text("actions:\n- train: {skill: coding}\n- bid: {bids: [{job: coding-1, price: 2.5}]}\n")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import worldloom as wl
 from worldloom.agents.llm.prompt import reply_schema, task_text
 from worldloom.agents.random.agent import RandomAgent
 from worldloom.core.action import Action
@@ -129,12 +130,44 @@ def test_the_scenarios_are_about_all_of_life():
 
 
 def test_the_starter_has_one_short_scenario_a_category():
-    assert library_suites() == ("everyday", "starter")
+    assert library_suites() == ("everyday", "market", "starter")
     starter = load_scenarios(library_suite("starter"), Registry.discover())
     assert [s.category for s in starter] == list(CATEGORIES)
     # A token of the embedded model is 3.4 characters of such text: this is 650 tokens with the instructions.
     assert [s.id for s in starter if len(task_text(world_of(s.id).initial(0).view("agent"))) > 1500] == []
     assert [s.id for s in starter if len(list(actions_of(s.id))) > 7] == []
+
+
+def test_the_markets_are_those_of_the_paper_and_twins_without_a_language_model():
+    registry = Registry.discover()
+    markets = {Path(one.file).stem: one for one in load_scenarios(library_suite("market"), registry)}
+    assert {name: one.id for name, one in markets.items()} == {name: f"gig-{name}" for name in markets}
+    assert {one.kind for one in markets.values()} == {"market"} and all(
+        one.source for one in markets.values()
+    )
+    asking = {room.name for room in registry.rooms("agent") if room.asks_model}
+    without = {
+        name
+        for name, one in markets.items()
+        if asking.isdisjoint(who.agent.partition(":")[0] for who in one.cast.values())
+    }
+    assert {name for name, one in markets.items() if one.category == "policies"} == without
+    assert set(markets) - without == {
+        "baseline", "market-change", "recession", "moral-hazard", "price-sealed", "price-open", "ablation",
+    }  # fmt: skip
+    twins = ("recession", "moral-hazard")
+    assert [markets[name].body for name in twins] == [markets[f"{name}-policies"].body for name in twins]
+    assert markets["policies"].body == markets["baseline"].body
+    assert markets["price-policies"].body == markets["undercutters"].body == markets["price-sealed"].body
+
+
+@pytest.mark.slow
+def test_markets_without_a_language_model_play_to_their_end(tmp_path):
+    scenarios = [
+        s for s in load_scenarios(library_suite("market"), Registry.discover()) if s.category == "policies"
+    ]
+    result = wl.run([s.file for s in scenarios], runs_dir=tmp_path)
+    assert result.reasons() == {"finished": len(scenarios)}
 
 
 @each

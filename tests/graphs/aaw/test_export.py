@@ -12,7 +12,7 @@ from worldloom.core.event import Event
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import load_scenario
 from worldloom.graphs.aaw.export import paper_record
-from worldloom.runs.store import EpisodeRow, Score
+from worldloom.runs.rows import EpisodeRow, Score
 
 SCENARIO = """\
 id: kettle
