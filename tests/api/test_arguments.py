@@ -14,6 +14,9 @@ import worldloom as wl
     [
         ({"epochs": "2"}, "epochs is '2'"),
         ({"epochs": 0}, "epochs is 0"),
+        ({"epochs": 10**9}, "epochs is 1000000000; allowed: a whole number from 1 to 100000"),
+        ({"epochs": 50_001}, "epochs is 50001 for 2 scenarios; allowed: at most 100,000 episodes"),
+        ({"epochs": 10**5000}, "epochs is a number of thousands of digits"),
         ({"seed": "a"}, "seed is 'a'"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 2**63}, "seed is 9223372036854775808"),

@@ -19,7 +19,8 @@ from worldloom.models.scripted import ScriptedModel
 from worldloom.runs.agreement import judged_score, wilson
 from worldloom.runs.ending import LIMITS, REASONS, RESUMABLE
 from worldloom.runs.executor import Executor
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import RunStore
 
 PAGE = (Path(__file__).parents[2] / "docs/who-failed.md").read_text("utf-8")
 
@@ -119,9 +120,9 @@ def test_every_rate_has_its_own_denominator():
     criteria = [judged_score("c", outcome) for outcome in outcomes]
     computed = Score("It is off.", 1.0, 1, "criterion", "check")
     rows = [
-        row(0, models='{"agent":[9,70,20,2,7],"world":[5,10,10,1]}'),
-        row(1, "world_failed", "door", models='{"agent":[4,30,8],"world":[3,10,10,3]}'),
-        row(2, "cancelled", status="cancelled", models='{"agent":[50,1,1,50]}'),
+        row(0, models='{"agent":[9,70,20,2,7],"world":[5,10,10,1,0]}'),
+        row(1, "world_failed", "door", models='{"agent":[4,30,8,0,0],"world":[3,10,10,3,0]}'),
+        row(2, "cancelled", status="cancelled", models='{"agent":[50,1,1,50,0]}'),
     ]
     found = attribution_of(
         rows, {0: spr(1.0, *criteria, computed), 1: spr(0.0, computed), 2: spr(0.0, *criteria)}

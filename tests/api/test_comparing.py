@@ -16,7 +16,10 @@ from worldloom.models.spec import ModelSpec
 from worldloom.runs.cost import Prices
 from worldloom.runs.ending import LIMITS, REASONS
 from worldloom.runs.limits import Limits
-from worldloom.runs.store import EpisodeRow, RunStore, Score, put_scores, put_value
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import RunStore, put_scores, put_value
+
+TEXT = {"sha256": "", "media_type": "application/yaml", "size": 0}
 
 
 class Runs:
@@ -28,7 +31,7 @@ class Runs:
     def __call__(self, name, scores, **other):
         manifest = {
             "title": "test",
-            "scenarios": [{"id": one, "digest": one, "file": one, "text": {}} for one in scores],
+            "scenarios": [{"id": one, "digest": one, "file": one, "text": TEXT} for one in scores],
             "contestant": CastSpec("llm", models={"agent": ModelSpec("m")}).to_json(),
             "epochs": len(next(iter(scores.values()))),
             "seed": 0,
@@ -40,6 +43,8 @@ class Runs:
             "fork": None,
             "prices": Prices().to_json(),
             "study": None,
+            "made_with": {},
+            "model_ids": {},
             **other.get("manifest", {}),
         }
         rows, found = [], {}
@@ -191,7 +196,7 @@ def test_a_run_that_is_not_finished_gives_no_verdict(made):
 def test_scenarios_that_only_one_run_has_or_that_differ_are_left_out_by_name(made):
     a = made("a", {**ten(0.0), "only-a": [1.0]})
     changed = [
-        {"id": f"s{n}", "digest": "new" if n == 9 else f"s{n}", "file": "", "text": {}} for n in range(10)
+        {"id": f"s{n}", "digest": "new" if n == 9 else f"s{n}", "file": "", "text": TEXT} for n in range(10)
     ]
     b = made("b", ten(1.0), manifest={"scenarios": changed})
     found = compare(a, b)

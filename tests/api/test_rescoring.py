@@ -16,6 +16,7 @@ from worldloom.core.key import show_key
 from worldloom.core.registry import Registry
 from worldloom.graphs.aaw.scorer import AawScorer
 from worldloom.models.spec import ModelSpec
+from worldloom.runs.rows import Score
 from worldloom.runs.store import RunStore
 
 PROSE = """\
@@ -243,6 +244,17 @@ def test_the_same_judge_with_other_parameters_is_another(played):
 )
 def test_a_pass_is_called_after_its_judge(played, model, name):
     assert again(played.folder, model).scoring.name == name
+
+
+@pytest.mark.parametrize("given", [None, [Score("NSS", float("nan"), 1, "share", "rubric")]])
+def test_a_scorer_that_gives_no_scores_costs_a_pass_no_more_than_these(played, monkeypatch, given):
+    async def wrong(self, record, ctx):
+        return given
+
+    monkeypatch.setattr(AawScorer, "score", wrong)
+    found = again(played.folder)
+    assert [*found.broken] == [0, 1, 2]
+    assert all("the scorer gave" in why for why in found.broken.values())
 
 
 def test_a_scorer_that_fails_costs_one_episode_its_scores_until_it_is_mended(played, monkeypatch):

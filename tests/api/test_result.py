@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worldloom.api.result import RunResult
-from worldloom.runs.store import EpisodeRow, Score
+from worldloom.runs.rows import EpisodeRow, Score
 
 
 def row(number, cast, scenario, category, reason="completed", fault="none", **values):

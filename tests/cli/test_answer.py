@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from worldloom.runs.questions import Question
+
 ROOM = """\
 role: agent
 name: polite
@@ -39,6 +41,19 @@ def waiting(here, command):
     played = command("run", "--suite", "starter", "--agent", "polite", "--json")
     assert played.exit_code == 1, "it has not come to its end"
     return json.loads(played.stdout)
+
+
+def test_of_a_question_of_any_length_the_beginning_is_shown_and_json_has_all(
+    waiting, command, here, monkeypatch
+):
+    long = Question(0, "s", "1", "why? " * 600_000, ("yes" * 1000, "no"), "y" * 10_000)
+    monkeypatch.setattr("worldloom.cli.asking.open_questions", lambda folder: [long])
+    shown = command("answer", "last").stdout
+    assert len(shown) < 20_000
+    assert "why? why?" in shown
+    assert "(3,000,000" in shown
+    assert "All of it: worldloom answer runs/" in shown
+    assert json.loads(command("answer", "last", "--json").stdout)[0]["question"] == long.question
 
 
 def test_a_run_that_waits_says_so_lists_what_it_asks_and_goes_on_with_answers(waiting, command):

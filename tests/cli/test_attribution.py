@@ -10,11 +10,12 @@ from worldloom.api.attribution import attribution_of
 from worldloom.cli.attribution_report import print_attribution
 from worldloom.runs.agreement import judged_score
 from worldloom.runs.ending import REASONS, End
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import RunStore
 
 
 def row(number, reason, status="ended"):
-    models = '{"agent":[400000,1,1,11500],"world":[99000,1,1,12]}'
+    models = '{"agent":[400000,1,1,11500,0],"world":[99000,1,1,12,0]}'
     fault = REASONS[reason][0]
     return EpisodeRow(
         number, str(number), f"s{number % 9}", "", "m", 0, 0, status, reason, fault, models=models

@@ -1,11 +1,13 @@
 """`runs draw`: pictures in the terminal, as SVG, and as data."""
 
+import contextlib
 import csv
 import io
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -132,6 +134,27 @@ def test_what_cannot_be_drawn_or_written_is_one_error_and_nothing_is_written(mar
     assert said in done.stderr
     assert sorted(market.iterdir()) == before
     assert (market / "there.svg").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("UPDATE blobs SET data = x'ff' WHERE media_type LIKE '%columns'", "is not as it was written"),
+        ("UPDATE events SET data = '{}' WHERE type = 'market_acts.1'", "is damaged: the event under key"),
+        ("UPDATE events SET data = x'7b7d' WHERE type = 'market_acts.1'", "cannot be drawn: its round 0"),
+        ("UPDATE events SET data = x'5b5d' WHERE type = 'market_bids.1'", "cannot be drawn: the event at"),
+        ("DELETE FROM events WHERE type = 'market_jobs.1'", "cannot be drawn: its round 0"),
+        ("DELETE FROM blobs", "is not in"),
+    ],
+)
+def test_a_market_whose_record_is_damaged_is_one_error(market, command, sql, said):
+    (record,) = market.glob("runs/*/run.sqlite")
+    with contextlib.closing(sqlite3.connect(record)) as connection, connection:
+        assert connection.execute(sql).rowcount > 0
+    done = command("runs", "draw", "last", "--episode", "0")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ") and said in done.stderr
+    assert "a fault in worldloom" not in done.stderr
 
 
 def test_an_episode_of_a_graph_that_makes_no_pictures_says_so(played, command):

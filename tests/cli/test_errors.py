@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from worldloom.core.errors import DocumentError, Problem, RecordError, UsageError
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.runs.rows import EpisodeRow
+from worldloom.runs.store import RunStore
 
 ESCAPE = "\x1b[31m\x9b31m\u202e\x07[bold]:smile:[/]"
 SHOWN = "<U+001B>[31m<U+009B>31m<U+202E><U+0007>[bold]:smile:[/]"
@@ -68,6 +69,30 @@ def test_many_problems_of_a_file_are_cut_to_what_can_be_read(command, monkeypatc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("run", "--limit", f"tokens={'9' * 5000}"), "allowed: a whole number"),
+        (("run", "--limit", "x" * 5000), "each as NAME=VALUE"),
+        (("run", "--epochs", "x" * 5000), "--epochs"),
+        (("run", "--suite", "x" * 5000), "allowed: "),
+        (("run", "--agent", "x" * 5000), "allowed: "),
+        (("run", "x" * 5000), "File name too long"),
+        (("replay", "x" * 5000), "no run"),
+        (("x" * 5000,), "x"),
+    ],
+    ids=range(8),
+)
+def test_of_a_word_of_any_length_an_error_shows_little_and_still_says_what_is_wrong(
+    command, here, words, said
+):
+    done = command(*words)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert max(len(line) for line in done.stderr.splitlines()) < 1100
+    assert len(done.stderr) < 4000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         (("run", "--epohcs", "2"), "--epochs"),
         (("run", "--epochs", "0"), "--epochs"),
         (("rnu",), "run"),
@@ -118,15 +143,17 @@ def test_a_faulty_scenario_is_shown_with_its_line_and_a_caret(command, here):
 
 def test_nothing_of_a_hostile_record_reaches_the_terminal_raw(command, here, monkeypatch):
     monkeypatch.setenv("COLUMNS", "500")
+    text = {"sha256": "", "media_type": "application/yaml", "size": 0}
     contestant = {"agent": ESCAPE, "argument": "", "options": {}, "models": {}, "reference": False}
     manifest = {
         "title": ESCAPE,
-        "scenarios": [],
+        "scenarios": [{"id": ESCAPE, "digest": "", "file": ESCAPE, "text": text}],
         "contestant": contestant,
         "epochs": 1,
         "seed": 0,
         "limits": {"steps": 1, "model_calls": None, "tokens": None, "wall_s": None, "repeats": 5},
         "model_ids": {},
+        "made_with": {},
         "world": {"engine": ESCAPE, "argument": "", "options": {}, "models": {}},
         "judge": None,
         "graph": None,

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from worldloom.cli import progress
 from worldloom.cli.progress import Progress, Tally, line, picture
-from worldloom.runs.store import EpisodeRow
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.usage import Usage
 
 ROW = EpisodeRow(

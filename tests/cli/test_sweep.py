@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from worldloom.runs.store import RunStore, Score, put_episode, put_scores
+from worldloom.runs.rows import Score
+from worldloom.runs.store import RunStore, put_episode, put_scores, put_value
 
 STUDY = """\
 study: how long
@@ -86,6 +87,7 @@ def test_its_report_says_what_that_of_any_run_says_but_for_the_table(swept, comm
     unjudged = Score("It was done with care.", None, 1, "criterion", "unscored", "there is no judge")
     with RunStore(folder).writing() as writer:
         broken = {"reason": "tool_failed", "fault": "infrastructure", "detail": "the pump broke"}
+        put_value(writer, "resumed", [{"made_with": {}, "model_ids": {}}])
         put_episode(writer, 3, **broken, making=1)
         put_scores(writer, 4, [Score("NSS", 1.0, 1, "share", "rubric"), unjudged])
     text = flat(command("runs", "show", "last").stdout)

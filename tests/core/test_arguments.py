@@ -14,6 +14,14 @@ def test_what_is_no_whole_number_in_range_is_refused_by_name(value):
         whole("epochs", value, 1, 7)
 
 
+@pytest.mark.parametrize("value", [10**3000, 10**6000, "x" * 10**6, ["x" * 10**6]], ids=range(4))
+def test_of_a_value_of_any_length_an_error_shows_the_beginning(value):
+    for check in (lambda: whole("epochs", value, 1, 7), lambda: path_of([value])):
+        with pytest.raises(UsageError) as refused:
+            check()
+        assert len(str(refused.value)) < 400
+
+
 def test_anything_that_counts_as_a_whole_number_is_one():
     class Index:
         def __index__(self):

@@ -5,6 +5,7 @@ import pytest
 from worldloom.core.canonical import canonical, parse
 from worldloom.core.errors import RecordError
 from worldloom.core.event import INLINE_BYTES, Event, pack
+from worldloom.core.key import event_key
 from worldloom.runs.ledger import unchanged
 
 
@@ -34,7 +35,7 @@ def test_a_damaged_or_missing_blob_is_never_read_as_the_body():
     data, blob = pack(body_of(INLINE_BYTES + 1), unchanged)
     with pytest.raises(RecordError, match="damaged"):
         _ = Event(b"k", "said.1", data, lambda _: blob.data.replace(b"x", b"y", 1)).body
-    with pytest.raises(RecordError, match="no blob store"):
+    with pytest.raises(RecordError, match="cannot be had"):
         _ = Event(b"k", "said.1", data).body
 
 
@@ -56,3 +57,10 @@ def test_a_body_that_is_no_json_is_refused_with_its_path():
 def test_a_body_may_not_pass_itself_off_as_a_reference():
     with pytest.raises(RecordError, match="blob"):
         pack({"$blob": {"sha256": "0" * 64}}, unchanged)
+
+
+@pytest.mark.parametrize("data", [b"1", b"\xff", b"{", b"[]", b'{"$blob":1}', b'{"$blob":{"sha256":1}}'])
+def test_a_damaged_body_is_told_with_its_key(data):
+    event = Event(event_key(b"", 7), "said.1", data, lambda sha256: b"")
+    with pytest.raises(RecordError, match="event at 7"):
+        _ = event.body

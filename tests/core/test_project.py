@@ -125,3 +125,18 @@ def test_addresses_are_checked_and_never_hold_a_key(tmp_path, url):
 def test_faults_are_told_with_their_place(tmp_path, text, line, said, nearest):
     (problem,) = problems(tmp_path, text)
     assert (problem.line, problem.found, problem.nearest) == (line, said, nearest)
+
+
+@pytest.mark.parametrize(
+    "price",
+    [
+        "{prompt: 1e308, completion: 1}",
+        "{prompt: 1, completion: 1000000001}",
+        "{gpu_hour: 1e10, gpus: 1}",
+        "{gpu_hour: 1, gpus: 1000001}",
+    ],
+)
+def test_a_price_of_which_no_sum_can_be_told_is_refused_with_what_is_allowed(tmp_path, price):
+    (problem,) = problems(tmp_path, f"prices:\n  m: {price}\n")
+    assert problem.line == 2
+    assert "at most 1000000" in problem.allowed

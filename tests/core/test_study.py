@@ -190,6 +190,29 @@ def test_more_variants_than_can_be_meant_are_refused_before_they_are_made(proble
     assert (line, found) == (4, "4 combinations")
 
 
+@pytest.mark.parametrize("seeds", ["1000000", "{first: 5, count: 50001}", "9" * 18])
+@pytest.mark.parametrize(
+    "rest", ["vary: {limits.steps: [2, 3]}\n", "variants: {a: {}, b: {limits.steps: 2}}\n"]
+)
+def test_more_episodes_than_can_be_meant_are_refused_at_the_seeds_with_both_numbers(problems, seeds, rest):
+    ((line, found, _),) = problems(rest, head=f"study: s\nscenario: lamp.yaml\nseeds: {seeds}\n")
+    count = int(seeds.strip("{}").split()[-1])
+    assert (line, found) == (3, f"{count:,} seeds of 2 variants")
+
+
+def test_as_many_episodes_as_a_run_may_have_are_a_study(load):
+    head = f"study: s\nscenario: lamp.yaml\nseeds: {study_module.MAX_EPISODES // 2}\n"
+    assert len(load("vary: {limits.steps: [2, 3]}\n", head=head).scenarios) == 2
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a/" * 3000 + "b"], ids=["part", "path"])
+def test_a_scenario_whose_name_no_system_takes_is_told_at_its_line(problems, name):
+    ((line, found, _),) = problems(
+        "vary: {limits.steps: [2]}\n", head=f"study: s\nscenario: {name}.yaml\nseeds: 1\n"
+    )
+    assert (line, found) == (2, "a path that cannot be looked up: File name too long")
+
+
 @pytest.mark.parametrize("file", ["../lamp.yaml", "/etc/passwd"])
 def test_the_scenario_lies_below_the_study(problems, file):
     ((line, found, _),) = problems(

@@ -56,6 +56,14 @@ def test_a_suite_cannot_lead_out_of_its_folder(folder, registry, text, entry):
     assert "leads out of the folder" in found[0].found or "U+0000" in found[0].found
 
 
+def test_a_name_that_no_system_takes_is_told_where_it_stands(folder, registry):
+    (folder / "suite.yaml").write_text(f"suite: s\nscenarios:\n- a.yml\n- {'a' * 300}.yml\n")
+    (problem,) = problems([folder / "suite.yaml"], registry)
+    assert (problem.line, problem.found) == (4, "a path that cannot be looked up: File name too long")
+    (problem,) = problems(["a" * 300], registry)
+    assert problem.found == "the file cannot be read: File name too long"
+
+
 def test_a_member_that_is_missing_is_told(folder, registry):
     (folder / "suite.yaml").write_text("suite: s\nscenarios: [aa.yml]\n")
     (problem,) = problems([folder / "suite.yaml"], registry)

@@ -19,7 +19,8 @@ from worldloom.runs.ending import RESUMABLE, End
 from worldloom.runs.executor import Executor, Planned, replay_episode
 from worldloom.runs.ledger import unchanged
 from worldloom.runs.limits import Limits, Meter, RunLimits
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import RunStore, put_value
 from worldloom.runs.verification import Verification
 
 Play = Callable[[Context], Awaitable[End | None]]
@@ -77,6 +78,8 @@ class Desk:
                 if row.status != "ended" or (failed and row.fault == "infrastructure")
             ]
             with self.store.writing() as writer:
+                if making:
+                    put_value(writer, "resumed", [{"made_with": {}, "model_ids": {}}] * making)
                 meter = Meter(run_limits, prices)
                 self.executor = Executor(
                     self.store, writer, models or {}, concurrency, mend, making=making, meter=meter

@@ -210,7 +210,7 @@ def test_a_reasoning_cannot_pass_for_another_outcome():
 
 
 def test_what_was_computed_was_not_judged():
-    from worldloom.runs.store import Score
+    from worldloom.runs.rows import Score
 
     for how, value in (("check", 1.0), ("idiom", 0.0), ("unscored", None)):
         assert (

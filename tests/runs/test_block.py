@@ -59,3 +59,24 @@ def test_few_rows_and_none_are_blocks_too(rows):
 def test_what_has_no_json_form_is_refused_by_the_name_of_its_column(columns):
     with pytest.raises(RecordError, match="column 'x'"):
         pack_columns(columns)
+
+
+@pytest.mark.parametrize(
+    ("changes", "cells"),
+    [
+        ({}, b""),
+        ({}, b"\xff" * 9),
+        ({}, b"\xff" * 17),
+        ({"rows": "x"}, bytes(16)),
+        ({"rows": 2**70}, bytes(16)),
+        ({"rows": 1}, bytes(16)),
+        ({"columns": [{"name": "x"}]}, bytes(16)),
+        ({"columns": [{"name": "x", "dtype": "nothing"}]}, bytes(16)),
+        ({"columns": [{"name": "x", "dtype": "O"}]}, bytes(16)),
+        ({"columns": 5}, bytes(16)),
+    ],
+)
+def test_a_block_whose_schema_and_cells_do_not_belong_together_is_an_error_of_the_record(changes, cells):
+    body, _ = pack_columns({"x": np.zeros(2)})
+    with pytest.raises(RecordError, match="a block cannot be read"):
+        list(expand({**body, **changes}, cells))

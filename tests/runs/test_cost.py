@@ -5,7 +5,7 @@ import json
 import pytest
 
 from worldloom.runs.cost import GpuPrice, Priced, Prices, TokenPrice, cost_of, union
-from worldloom.runs.store import EpisodeRow
+from worldloom.runs.rows import EpisodeRow
 
 TOKENS = TokenPrice(2.0, 10.0)
 GPUS = GpuPrice(3.6, 2)
@@ -22,7 +22,10 @@ def prices(**named):
 
 
 def test_tokens_are_priced_by_the_million_and_the_judge_counts():
-    rows = [row('{"agent":[2,500000,50000]}', '{"judge":[1,100000,0]}'), row('{"agent":[1,500000,50000,1]}')]
+    rows = [
+        row('{"agent":[2,500000,50000,0,0]}', '{"judge":[1,100000,0,0,0]}'),
+        row('{"agent":[1,500000,50000,1,0]}'),
+    ]
     cost = cost_of(rows, prices(agent=TOKENS, judge=TOKENS))
     assert [(part.names, part.model, part.value) for part in cost.parts] == [
         (["agent"], "m-agent", 3.0),
@@ -35,8 +38,8 @@ def test_tokens_are_priced_by_the_million_and_the_judge_counts():
 @pytest.mark.parametrize(
     ("models", "why"),
     [
-        ('{"agent":[2,10,5],"world":[1,10,5]}', "no price for m-world"),
-        ('{"agent":[2,10,5],"stranger":[1,10,5]}', "no price for stranger"),
+        ('{"agent":[2,10,5,0,0],"world":[1,10,5,0,0]}', "no price for m-world"),
+        ('{"agent":[2,10,5,0,0],"stranger":[1,10,5,0,0]}', "no price for stranger"),
         ('{"agent":[2,10,5,0,1]}', "the server of m-agent counted no tokens of 1 answer"),
         ('{"agent":[9,0,0,2,3]}', "the server of m-agent counted no tokens of 3 answers"),
     ],
@@ -47,7 +50,7 @@ def test_what_has_no_price_and_what_was_not_counted_is_unknown_and_not_0(models,
     assert [part.why for part in cost.parts if part.value is None] == [why]
 
 
-@pytest.mark.parametrize("models", ["{}", '{"agent":[0,0,0]}'])
+@pytest.mark.parametrize("models", ["{}", '{"agent":[0,0,0,0,0]}'])
 def test_a_model_that_was_not_asked_costs_nothing_priced_or_not(models):
     cost = cost_of([row(models)], prices(agent=None))
     assert (cost.value, cost.parts) == (0.0, [])
@@ -70,8 +73,8 @@ def test_seconds_that_several_episodes_share_are_paid_once(spans, seconds):
 
 def test_gpus_are_paid_while_an_episode_that_asks_the_model_is_under_way():
     rows = [
-        row('{"agent":[1,1,1]}', started_at=100.0, seconds=30.0),
-        row('{"agent":[1,1,1]}', started_at=120.0, seconds=30.0),
+        row('{"agent":[1,1,1,0,0]}', started_at=100.0, seconds=30.0),
+        row('{"agent":[1,1,1,0,0]}', started_at=120.0, seconds=30.0),
         row("{}", started_at=200.0, seconds=999.0),
         row('{"agent":[1,1,1,0,1]}', started_at=300.0, seconds=10.0),
     ]
@@ -82,7 +85,7 @@ def test_gpus_are_paid_while_an_episode_that_asks_the_model_is_under_way():
 
 def test_a_server_of_agent_and_judge_is_paid_once():
     both = Prices("USD", {"agent": Priced("m", GPUS), "judge": Priced("m", GPUS)})
-    (part,) = cost_of([row('{"agent":[1,1,1]}', '{"judge":[1,1,1]}', 0.0, 50.0)], both).parts
+    (part,) = cost_of([row('{"agent":[1,1,1,0,0]}', '{"judge":[1,1,1,0,0]}', 0.0, 50.0)], both).parts
     assert (part.names, part.gpu_seconds) == (["agent", "judge"], 100.0)
 
 

@@ -18,7 +18,8 @@ from langgraph.graph import START, StateGraph
 from worldloom.core.errors import ToolError, UsageError
 from worldloom.graphs.node import HouseState, house_node
 from worldloom.runs.effect import Fate
-from worldloom.runs.store import EpisodeRow, RunStore, reopen
+from worldloom.runs.rows import EpisodeRow
+from worldloom.runs.store import RunStore, reopen
 
 # A fork spares each life the seconds of its imports. No thread of ours is alive then; numpy's may be forked.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -8,7 +8,7 @@ import pytest
 
 from worldloom.core.errors import Divergence, RecordError, UsageError
 from worldloom.runs.rescoring import Pass, rescore
-from worldloom.runs.store import Score
+from worldloom.runs.rows import Score
 
 
 class Asking:

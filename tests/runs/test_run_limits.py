@@ -12,7 +12,8 @@ from worldloom.models.model import Completion
 from worldloom.runs.cost import Priced, Prices, TokenPrice
 from worldloom.runs.ending import RUN_LIMIT
 from worldloom.runs.limits import Limits, RunLimits
-from worldloom.runs.store import DEFAULT_SCORING, Score
+from worldloom.runs.rows import Score
+from worldloom.runs.store import DEFAULT_SCORING
 
 PRICES = Prices(
     "USD", {name: Priced(name, TokenPrice(50_000, 100_000)) for name in ("agent", "world", "judge")}

@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 from worldloom.core.errors import ModelError, RecordError
-from worldloom.runs.store import DEFAULT_SCORING, Score
+from worldloom.runs.rows import Score
+from worldloom.runs.store import DEFAULT_SCORING
 from worldloom.runs.usage import asked
 
 
@@ -131,5 +132,5 @@ def test_another_judge_than_the_one_that_judged_is_named(desk, echo, ask):
 def test_a_score_that_is_no_number_is_named(desk, echo, ask, value):
     desk.play(play, models={"judge": echo(yes)}, scorer=Judged(ask))
     tampered(desk, "UPDATE scores SET value = ?", value)
-    with pytest.raises(RecordError, match="a score of episode 0 is not as it was written"):
+    with pytest.raises(RecordError, match="a score of episode 0 has value"):
         desk.store.scores()

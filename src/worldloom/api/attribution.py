@@ -15,7 +15,7 @@ import numpy as np
 from worldloom.api.cast import WORLD
 from worldloom.runs.agreement import outcome_of, wilson
 from worldloom.runs.ending import COUNTED, LIMITS, REASONS, Fault
-from worldloom.runs.store import EpisodeRow, Score
+from worldloom.runs.rows import EpisodeRow, Score
 from worldloom.runs.usage import asked
 
 NOT_ENDED = "not ended"

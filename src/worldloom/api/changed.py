@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from worldloom.api.side import Side
 from worldloom.runs.agreement import Measure, Verdict, agree, outcome_of
 from worldloom.runs.comparison import Difference, difference
+from worldloom.runs.rows import EpisodeRow, Score
 from worldloom.runs.statistics import Estimate, estimate
-from worldloom.runs.store import EpisodeRow, Score
 
 Kind: TypeAlias = Literal["same", "to_not_met", "to_met", "now_scored", "now_unscored", "unscored"]
 """What became of a verdict; `unscored` has none in either pass."""

@@ -14,14 +14,16 @@ from worldloom.api.cast import CastSpec, called
 from worldloom.api.planning import GraphSpec, Plan
 from worldloom.api.result import RunResult
 from worldloom.api.stored import graph_of
+from worldloom.api.wanted import refuse_many
 from worldloom.core.arguments import PathLike, whole
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.statistics import Rate, rate
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.runs.store import RunStore
 
 GRAPH = "fidelity"
 """Name of the graph's room."""
@@ -120,7 +122,9 @@ def plan(
     )  # fmt: skip
     also = {} if trajectories.record is None else _recorded(trajectories.record, base.scenarios, registry)
     graph = GraphSpec(GRAPH, {"repeats": whole("repeats", repeats, 1)})
-    return replace(base, epochs=whole("random", trajectories.random, 0), graph=graph, also=also, judge=None)
+    epochs = whole("random", trajectories.random, 0)
+    refuse_many("random", epochs, base.scenarios)
+    return replace(base, epochs=epochs, graph=graph, also=also, judge=None)
 
 
 def _recorded(file: Path, scenarios: Sequence[Scenario], registry: Registry) -> dict[str, CastSpec]:

@@ -40,8 +40,9 @@ from worldloom.runs.agreement import (
 from worldloom.runs.executor import Planned
 from worldloom.runs.redact import redactor
 from worldloom.runs.rescoring import Pass, rescore
+from worldloom.runs.rows import EpisodeRow, Score
 from worldloom.runs.scorer import Scorer
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.store import RunStore
 
 CALIBRATIONS = "calibrations"
 """Folder beside the runs that holds what is known of judges."""

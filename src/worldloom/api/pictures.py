@@ -5,7 +5,7 @@ from typing import cast
 
 from worldloom.api.cast import called
 from worldloom.api.stored import plan_of
-from worldloom.core.errors import UsageError
+from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.picture import Picture, View
 from worldloom.core.registry import Registry
 from worldloom.runs.store import RunStore
@@ -16,6 +16,7 @@ def pictures_of(store: RunStore, number: int, registry: Registry) -> Sequence[Pi
 
     Raises:
         UsageError: the run has no episode of this number, its room makes no pictures, or there is nothing to see yet.
+        RecordError: what it shows cannot be read.
     """
     row, plan = store.episode(number), plan_of(store, registry)
     scenario = next(one for one in plan.scenarios if one.id == row.scenario)
@@ -27,7 +28,10 @@ def pictures_of(store: RunStore, number: int, registry: Registry) -> Sequence[Pi
             f"\n  allowed: episodes of {', '.join(seen) or 'no graph that is known here'}"
         )
     view = cast(View, called(room.load("view")))
-    made = view(scenario, list(store.events(number).values()), store.blob)
+    try:
+        made = view(scenario, list(store.events(number).values()), store.blob)
+    except RecordError as damage:
+        raise RecordError(f"{store.path}: episode {number} cannot be drawn: {damage}") from damage
     if not made:
         raise UsageError(f"episode {number} ({row.status}) has not come far enough to show anything")
     return made

@@ -21,8 +21,8 @@ from worldloom.runs.cost import Prices
 from worldloom.runs.executor import Planned
 from worldloom.runs.limits import Limits
 from worldloom.runs.program import EpisodeProgram
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.scorer import Chosen, Scorer
-from worldloom.runs.store import EpisodeRow
 
 JUDGE = "judge"
 """Name under which `ctx.model` knows the judge."""

@@ -26,7 +26,8 @@ from worldloom.runs.executor import Executor, Planned
 from worldloom.runs.limits import RunLimits
 from worldloom.runs.questions import unheard
 from worldloom.runs.redact import redactor
-from worldloom.runs.store import EpisodeRow, RunStore, put_value
+from worldloom.runs.rows import EpisodeRow
+from worldloom.runs.store import RunStore, put_value
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 Watch = Callable[[Executor, Sequence[EpisodeRow]], Awaitable[None]]

@@ -15,6 +15,7 @@ from pathlib import Path
 from worldloom.core.errors import UsageError
 from worldloom.core.registry import Registry
 from worldloom.models.model import Model
+from worldloom.runs.shape import texts
 from worldloom.runs.store import RunStore, put_value
 from worldloom.runs.writer import Writer
 
@@ -63,9 +64,13 @@ class Making:
 
 
 def makings(store: RunStore) -> list[Making]:
-    """What the episodes of a run were played with, by `EpisodeRow.making`."""
-    first = Making(store.manifest("made_with", dict), store.manifest("model_ids", dict))
-    return [first, *(Making(**one) for one in store.value("resumed") or ())]
+    """What the episodes of a run were played with, by `EpisodeRow.making`.
+
+    Raises:
+        RecordError: what the record tells of it cannot be read.
+    """
+    first = Making(store.read_manifest("made_with", texts), store.read_manifest("model_ids", texts))
+    return [first, *store.read_value("resumed", lambda told: [Making(**one) for one in told or ()])]
 
 
 def current_making(

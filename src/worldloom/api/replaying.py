@@ -21,7 +21,8 @@ from worldloom.runs.executor import Planned, replay_episode
 from worldloom.runs.ledger import unchanged
 from worldloom.runs.redact import redactor
 from worldloom.runs.rescoring import Pass, made_again
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import RunStore
 from worldloom.runs.verification import Verification
 
 Models = Mapping[str, Model]

@@ -34,8 +34,9 @@ from worldloom.runs.agreement import outcome_of
 from worldloom.runs.context import Context
 from worldloom.runs.redact import redactor
 from worldloom.runs.rescoring import Pass
-from worldloom.runs.scorer import EpisodeRecord, Scorer
-from worldloom.runs.store import DEFAULT_SCORING, RunStore, Score
+from worldloom.runs.rows import Score
+from worldloom.runs.scorer import EpisodeRecord, Scorer, scores_by
+from worldloom.runs.store import DEFAULT_SCORING, RunStore
 from worldloom.runs.writer import Writer
 
 CHECKS = "checks"
@@ -281,7 +282,7 @@ class _Guarded:
 
     async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
         try:
-            return await self.scorer.score(record, ctx)
+            return await scores_by(self.scorer, record, ctx)
         except (RecordError, Ended):
             raise
         except Exception as fault:  # noqa: BLE001  # told with the episode it is of

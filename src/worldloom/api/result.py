@@ -8,11 +8,12 @@ from typing import Any
 
 from worldloom.api.attribution import Attribution, attribution_of
 from worldloom.api.cast import WORLD, WorldSpec
-from worldloom.api.stored import prices_of
+from worldloom.api.stored import check_scenarios, prices_of
 from worldloom.core.canonical import Json, digest
 from worldloom.runs.cost import Cost, Prices, cost_of
+from worldloom.runs.rows import EpisodeRow, Score
 from worldloom.runs.statistics import Estimate, estimate
-from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
+from worldloom.runs.store import DEFAULT_SCORING, RunStore
 from worldloom.runs.usage import Asked, asked
 
 
@@ -87,11 +88,13 @@ class RunResult:
         models = store.read_manifest("world", WorldSpec.from_json).models
         plays = WORLD in models and store.manifest("graph", object) is None
         name = models[WORLD].model if plays else None
+        rows = store.episodes()
+        check_scenarios(store, rows)
         return RunResult(
             store.folder,
             title,
             status,
-            store.episodes(),
+            rows,
             store.scores(scoring),
             name,
             scoring,

@@ -10,8 +10,9 @@ from typing import Any
 
 from worldloom.api.cast import model_from_json, model_to_json
 from worldloom.api.planning import JUDGE
+from worldloom.api.provenance import makings
 from worldloom.api.stored import judge_of
-from worldloom.core.errors import RecordError, UsageError, offer
+from worldloom.core.errors import UsageError, offer
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.store import DEFAULT_SCORING, RunStore, put_value
 from worldloom.runs.writer import Writer
@@ -63,11 +64,9 @@ def further(store: RunStore) -> dict[str, Scoring]:
     Raises:
         RecordError: what the record tells of them cannot be read.
     """
-    kept = store.value(_VALUE) or {}
-    try:
-        return {name: _read(name, one) for name, one in kept.items()}
-    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as damage:
-        raise RecordError(f"{store.path} is damaged: its {_VALUE} cannot be read: {damage!r}") from damage
+    return store.read_value(
+        _VALUE, lambda kept: {name: _read(name, one) for name, one in ({} if kept is None else kept).items()}
+    )
 
 
 def _read(name: str, one: Mapping[str, Any]) -> Scoring:
@@ -83,14 +82,14 @@ def scoring_of(store: RunStore, name: str = DEFAULT_SCORING) -> Scoring:
         RecordError: what the record tells of it cannot be read.
     """
     if name == DEFAULT_SCORING:
-        manifest = store.value("manifest")
-        parts = [manifest.get("made_with") or {}, *(one["made_with"] for one in store.value("resumed") or ())]
+        known_makings = makings(store)
+        parts = [one.made_with for one in known_makings]
         names = dict.fromkeys(each for part in parts for each in part)
         # A run that was resumed with something else was made with both, and with neither alone.
         made_with = {
             each: " → ".join(dict.fromkeys(part[each] for part in parts if each in part)) for each in names
         }
-        model_id = (manifest.get("model_ids") or {}).get(JUDGE)
+        model_id = known_makings[0].model_ids.get(JUDGE)
         return Scoring(name, judge_of(store), store.manifest("judge_form", str), model_id, made_with)
     known = further(store)
     if name not in known:

@@ -15,8 +15,9 @@ from worldloom.core.errors import UsageError
 from worldloom.runs.agreement import outcome_of
 from worldloom.runs.comparison import Scored
 from worldloom.runs.limits import Limits
+from worldloom.runs.rows import EpisodeRow, Score
 from worldloom.runs.statistics import Rate, rate
-from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
+from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 
 @dataclass(frozen=True, slots=True)

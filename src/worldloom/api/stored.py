@@ -3,19 +3,21 @@
 The same manifest gives the same plan, so `resume` and `replay` start from what the record holds and from nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from worldloom.api.cast import CastSpec, WorldSpec, model_from_json
 from worldloom.api.planning import JUDGE, ForkSpec, GraphSpec, Plan
-from worldloom.core.errors import UsageError
+from worldloom.core.arguments import shown
+from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, parse_scenario
 from worldloom.core.study import StudySpec
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.cost import Prices
 from worldloom.runs.limits import Limits
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.store import RunStore
 
 
@@ -26,11 +28,16 @@ def plan_of(store: RunStore, registry: Registry) -> Plan:
         RecordError: the manifest is damaged.
         UsageError: a scenario reads differently now: the code that reads it has changed.
     """
-    stored = store.read_manifest("scenarios", lambda entries: [_Stored(**one) for one in entries])
+    stored, rows, epochs = _scenarios(store), store.episodes(), store.manifest("epochs", int)
+    check_scenarios(store, rows)
+    fork = store.read_manifest("fork", lambda fork: None if fork is None else ForkSpec(**fork))
+    if fork is None and epochs * len(stored) > len(rows):
+        planned = f"{epochs:,} × {len(stored):,} episodes"
+        raise RecordError(f"{store.path} is damaged: it was planned with {planned}; it holds {len(rows):,}")
     return Plan(
         tuple(_scenario(store, one, registry) for one in stored),
         contestant_of(store),
-        store.manifest("epochs", int),
+        epochs,
         store.manifest("seed", int),
         limits_of(store),
         store.manifest("title", str),
@@ -38,7 +45,7 @@ def plan_of(store: RunStore, registry: Registry) -> Plan:
         judge_of(store),
         graph_of(store),
         store.read_manifest("also", _casts),
-        store.read_manifest("fork", lambda fork: None if fork is None else ForkSpec(**fork)),
+        fork,
         prices_of(store),
         study_of(store),
     )
@@ -72,7 +79,22 @@ def judge_of(store: RunStore) -> ModelSpec | None:
 
 def study_of(store: RunStore) -> StudySpec | None:
     """The study whose variants a stored run plays; None if it plays none."""
-    return store.read_manifest("study", lambda study: None if study is None else StudySpec.from_json(study))
+    study = store.read_manifest("study", lambda study: None if study is None else StudySpec.from_json(study))
+    if study is not None and {one.scenario for one in study.variants} != {
+        one.id for one in _scenarios(store)
+    }:
+        raise RecordError(f"{store.path} is damaged: its scenarios are not the variants of its study")
+    return study
+
+
+def check_scenarios(store: RunStore, rows: Iterable[EpisodeRow]) -> None:
+    """Raise `RecordError` if one of the episodes plays a scenario that the run does not have."""
+    known = {one.id for one in _scenarios(store)}
+    for row in rows:
+        if row.scenario not in known:
+            raise RecordError(
+                f"{store.path} is damaged: episode {row.row} has scenario {shown(row.scenario)}"
+            )
 
 
 def graph_of(store: RunStore) -> GraphSpec | None:
@@ -85,17 +107,33 @@ def _casts(also: Mapping[str, Any]) -> dict[str, CastSpec]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Text:
+    """The blob that holds the text of a scenario."""
+
+    sha256: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Stored:
     """A scenario as a manifest names it."""
 
     id: str
     digest: str
     file: str
-    text: Mapping[str, Any]
+    text: _Text
+
+
+def _scenarios(store: RunStore) -> list[_Stored]:
+    def read(entries: Any) -> list[_Stored]:
+        return [_Stored(**{**one, "text": _Text(**one["text"])}) for one in entries]
+
+    return store.read_manifest("scenarios", read)
 
 
 def _scenario(store: RunStore, stored: _Stored, registry: Registry) -> Scenario:
-    scenario = parse_scenario(store.blob(stored.text["sha256"]), stored.file, registry)
+    scenario = parse_scenario(store.blob(stored.text.sha256), stored.file, registry)
     if scenario.digest != stored.digest:
         raise UsageError(
             f"{store.folder}: the stored scenario {stored.id!r} now has digest {scenario.digest[:16]}…, "

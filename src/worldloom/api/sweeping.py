@@ -22,8 +22,9 @@ from worldloom.core.registry import RULES, Registry
 from worldloom.core.study import StudySpec, Variant, load_study
 from worldloom.runs.comparison import difference
 from worldloom.runs.limits import Limits, RunLimits
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.statistics import estimate
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.runs.store import RunStore
 
 Scores = Mapping[int, float | None]
 """Seed -> score; None is unscored."""

@@ -8,11 +8,12 @@ from pathlib import Path
 from worldloom.api.cast import A_MODEL, contestant_of, is_small, model_of, world_of
 from worldloom.api.planning import Plan, refuse_secrets
 from worldloom.api.pricing import prices_for
-from worldloom.core.arguments import PathLike, paths_of, text, whole
+from worldloom.core.arguments import PathLike, paths_of, shown, text, whole
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project
 from worldloom.core.registry import RULES, Registry
 from worldloom.core.scenario import Scenario
+from worldloom.core.study import MAX_EPISODES
 from worldloom.core.suite import library_suite, load_scenarios
 from worldloom.runs.limits import Limits
 
@@ -60,13 +61,14 @@ def plan(
         "world_base_url": world_base_url, "judge": judge, "judge_base_url": judge_base_url,
     }  # fmt: skip
     check_texts({"world": world, **given})
-    epochs = whole("epochs", epochs, 1)
+    epochs = whole("epochs", epochs, 1, MAX_EPISODES)
     seed = whole("seed", seed, 0, 2**63 - epochs)
     files = paths_of(paths)
     if suite is not None and files:
         raise UsageError("name files or a suite, not both")
     suite = STARTER if suite is None and not files and not scenarios else suite
     found = tuple(scenarios) or load_scenarios(files if suite is None else library_suite(suite), registry)
+    refuse_many("epochs", epochs, found)
     refuse_secrets(found)
     entries = project.models if project else {}
     contestant = contestant_of(found, agent, model, base_url, entries.get("agent"), registry)
@@ -83,6 +85,15 @@ def plan(
         model_of(entries.get("judge"), judge, judge_base_url) if judge or "judge" in entries else None,
     )
     return _without_unused(replace(planned, prices=prices_for(project, planned.models)), given)
+
+
+def refuse_many(name: str, each: int, scenarios: Sequence[Scenario]) -> None:
+    """Raise `UsageError` for more episodes than a run may have; `name` is what says how many `each` scenario gets."""
+    if each * len(scenarios) > MAX_EPISODES:
+        played = f"{len(scenarios):,} scenario{'s' if len(scenarios) > 1 else ''}"
+        raise UsageError(
+            f"{name} is {shown(each)} for {played}; allowed: at most {MAX_EPISODES:,} episodes, of all together"
+        )
 
 
 def _usual_steps(scenarios: Sequence[Scenario], short: bool) -> int:

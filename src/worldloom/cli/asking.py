@@ -6,7 +6,9 @@ from pathlib import Path
 from worldloom.api.asking import answer as give
 from worldloom.api.asking import open_questions
 from worldloom.cli.locating import find_run
-from worldloom.cli.terminal import cell, command, near, put_json, say, stdout, table
+from worldloom.cli.terminal import cell, command, near, put_json, say, shortened, stdout, table
+
+_LONGEST = 400  # characters of a question, its choices or an answer that are shown; --json has all
 
 
 def answer(
@@ -29,11 +31,18 @@ def answer(
         return
     made = table("episode", "scenario", "key", "question", "answer", right=("episode",))
     for one in asked:
-        choices = f" ({', '.join(one.choices)})" if one.choices else ""
-        made.add_row(
-            *(cell(each) for each in (one.episode, one.scenario, one.at, one.question + choices, one.answer))
-        )
+        asks = shortened(one.question, _LONGEST)
+        if one.choices:
+            asks += f" ({shortened(', '.join(one.choices), _LONGEST)})"
+        given = one.answer and shortened(one.answer, _LONGEST)
+        made.add_row(*(cell(each) for each in (one.episode, one.scenario, one.at, asks, given)))
     screen.print(made)
+    if any(
+        len(text) > _LONGEST
+        for one in asked
+        for text in (one.question, ", ".join(one.choices), one.answer or "")
+    ):
+        say(screen, f"All of it: {command('answer', near(folder), '--json')}", wrap=False)
     unanswered = [one for one in asked if one.answer is None]
     if unanswered:
         first = unanswered[0]

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from worldloom.cli.terminal import say, stderr
+from worldloom.cli.terminal import say, shortened, stderr
 from worldloom.core.errors import DocumentError, UsageError, WorldloomError
 
 DEBUG = "--debug"
@@ -24,6 +24,7 @@ FAILED, UNUSABLE, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 _COLLECT_EVERY = 50_000
 """Objects between collections; Python's 700 cost half of the time that thousands of scenarios take to be read."""
+_LINE = 1_000  # characters of a line of a message: what was given is quoted in it, however long
 _PROBLEMS = 20  # of a faulty file or folder; who has mended so many will run it again
 
 
@@ -102,7 +103,8 @@ def _message(error: Exception) -> tuple[str, int]:
 def _put(*texts: str) -> None:
     with contextlib.suppress(BrokenPipeError):
         for text in texts:
-            say(stderr(), text, wrap=False)
+            lines = "\n".join(shortened(line, _LINE) for line in text.split("\n"))
+            say(stderr(), lines, wrap=False)
 
 
 def _open_closed() -> None:

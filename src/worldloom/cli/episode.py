@@ -13,9 +13,11 @@ from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import cell, put_json, say, stdout, table
 from worldloom.core.key import show_key
 from worldloom.runs.cost import cost_of
-from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 _LONGEST = 400  # characters of one event that are shown; --json has all
+_EVENTS = 500  # events that are shown, half of them the first ones; --json has all
 
 
 def show_episode(name: str, number: int, *, scoring: str | None, place: Path | None, as_json: bool) -> None:
@@ -48,9 +50,12 @@ def _print(
         f"episode {row.row}: {row.scenario}, {row.cast_name}, seed {row.seed}, epoch {row.epoch}",
         "bold",
     )
-    made = table("key", "event", "what")
-    for key, type, body in events:
-        made.add_row(cell(key), cell(type.partition(".")[0]), cell(_told(type, body)))
+    made, left_out = table("key", "event", "what"), len(events) - _EVENTS
+    for place, (key, type, body) in enumerate(events):
+        if left_out > 0 and place == _EVENTS // 2:
+            made.add_row(cell("…"), cell("…"), cell(f"{left_out:,} events are left out here; --json has all"))
+        if left_out <= 0 or not 0 <= place - _EVENTS // 2 < left_out:
+            made.add_row(cell(key), cell(type.partition(".")[0]), cell(_told(type, body)))
     screen.print(made)
     say(screen, f"Ended: {row.reason or row.status}" + (f": {row.detail}" if row.detail else ""))
     if cost is not None:
@@ -70,6 +75,8 @@ def _told(type: str, body: Mapping[str, Any]) -> str:
     answer = body.get("answer")
     if type == "model.1" and isinstance(answer, dict) and "text" in answer:
         told = f"{answer['text']} ({answer['finish_reason']})"
+    elif body.keys() == {"rows", "columns", "cells"}:
+        told = f"{body['rows']:,} rows of {', '.join(str(column['name']) for column in body['columns'])}"
     else:
         told = "; ".join(
             f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"

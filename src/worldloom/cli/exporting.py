@@ -23,7 +23,8 @@ from worldloom.core.event import Event
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario
-from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 Exporter: TypeAlias = Callable[[EpisodeRow, Sequence[Event], Sequence[Score], Scenario], Mapping[str, Any]]
 

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from worldloom.core.arguments import shown
 from worldloom.core.errors import UsageError, offer
 from worldloom.runs.limits import RunLimits
 
@@ -35,10 +36,10 @@ def _limits(option: str, given: Sequence[str], names: Sequence[str]) -> dict[str
     for text in given:
         name, equals, value = text.partition("=")
         if name == "steps":
-            raise UsageError(f"{option} {text}: steps are limited by --max-steps N, in each episode")
+            raise UsageError(f"{option}: steps are limited by --max-steps N, in each episode")
         if not equals or name not in names:
             raise UsageError(
-                f"{option} {text}: no limit is called {name!r}{offer(name, names)}, each as NAME=VALUE"
+                f"{option}: no limit is called {shown(name)}{offer(name, names)}, each as NAME=VALUE"
             )
         if name in found:
             raise UsageError(f"{option} {name} is given twice; allowed: once")
@@ -50,4 +51,4 @@ def _number(option: str, name: str, value: str) -> int | float:
     with contextlib.suppress(ValueError):
         return float(value) if name in _AMOUNTS else int(value)
     allowed = "a number" if name in _AMOUNTS else "a whole number"
-    raise UsageError(f"{option} {name} is {value!r}; allowed: {allowed}")
+    raise UsageError(f"{option} {name} is {shown(value)}; allowed: {allowed}")

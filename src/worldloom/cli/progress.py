@@ -23,7 +23,7 @@ from rich.text import Text
 from worldloom.cli.terminal import counted, near, say, stderr, visible
 from worldloom.runs.episode import Episode
 from worldloom.runs.executor import Executor
-from worldloom.runs.store import EpisodeRow, Score
+from worldloom.runs.rows import EpisodeRow, Score
 
 T = TypeVar("T")
 Seen: TypeAlias = Callable[[int, int], None]

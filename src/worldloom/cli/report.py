@@ -24,7 +24,8 @@ from worldloom.models.weights import CATALOGUE
 from worldloom.runs.agreement import Measure
 from worldloom.runs.ending import RUN_LIMIT, WAITING
 from worldloom.runs.limits import Limits
-from worldloom.runs.store import EpisodeRow, RunStore, Score
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.store import RunStore
 
 _FAILURES = 5  # shown with their details; the others are in the record
 

@@ -75,6 +75,13 @@ def visible(text: str, *, lines: bool = False) -> str:
     )
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, or if it is longer than `most` characters its beginning, how long it is, and its end."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}… ({len(text):,} characters) …{text[len(text) - most // 2 :]}"
+
+
 def say(screen: Console, text: str, style: str = "", *, wrap: bool = True) -> None:
     """Print a paragraph. Without `wrap`, lines stay whole however long: for paths, commands and carets."""
     screen.print(Text(visible(text, lines=True), style), soft_wrap=not wrap)

@@ -8,6 +8,16 @@ from pathlib import Path
 from worldloom.core.errors import UsageError
 
 PathLike = str | os.PathLike[str]
+_SHOWN = 200  # characters of a value that an error shows
+
+
+def shown(value: object) -> str:
+    """A value as an error quotes it: all of it if it is short, else its beginning and how long it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of so many digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
 
 
 def whole(name: str, value: object, least: int, most: int | None = None) -> int:
@@ -22,7 +32,7 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
-        raise UsageError(f"{name} is {value!r}; allowed: {allowed}")
+        raise UsageError(f"{name} is {shown(value)}; allowed: {allowed}")
     return number
 
 
@@ -33,7 +43,7 @@ def text(name: str, value: object, allowed: str) -> str:
         UsageError: it is none, or blank.
     """
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{name} is {value!r}; allowed: {allowed}")
+        raise UsageError(f"{name} is {shown(value)}; allowed: {allowed}")
     return value
 
 
@@ -46,9 +56,9 @@ def path_of(value: PathLike) -> Path:
     allowed = "the name of a file or folder"
     text = value if isinstance(value, str) else os.fspath(value) if isinstance(value, os.PathLike) else None
     if not isinstance(text, str):
-        raise UsageError(f"{value!r} is no path; allowed: {allowed}")
+        raise UsageError(f"{shown(value)} is no path; allowed: {allowed}")
     if not text.strip() or "\0" in text:
-        raise UsageError(f"the path {text!r} names nothing; allowed: {allowed}")
+        raise UsageError(f"the path {shown(text)} names nothing; allowed: {allowed}")
     return Path(text)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from worldloom.core.canonical import canonical
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError
+from worldloom.core.key import show_key
 
 INLINE_BYTES = 4096
 """A body larger than this stands in the record as a blob reference."""
@@ -38,18 +39,33 @@ class Event:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """The body as JSON. Blobs are fetched and their digest is checked."""
-        parsed: dict[str, Any] = json.loads(self.data)
+        """The body as JSON. Blobs are fetched and their digest is checked.
+
+        Raises:
+            RecordError: it is damaged, or its blob cannot be had.
+        """
+        parsed = self._object(self.data)
         if not self.data.startswith(_BLOB_MARK):
             return parsed
-        sha256 = parsed["$blob"]["sha256"]
-        if self.load is None:
-            raise RecordError(f"the body of this event is blob {sha256}, and no blob store is at hand")
+        ref = parsed["$blob"]
+        sha256 = ref.get("sha256") if isinstance(ref, dict) else None
+        if self.load is None or not isinstance(sha256, str):
+            raise RecordError(
+                f"the body of the event at {show_key(self.key)} is blob {sha256}, which cannot be had"
+            )
         blob = Blob(self.load(sha256), "application/json")
         if blob.sha256 != sha256:
             raise RecordError(f"blob {sha256} is damaged: its content has digest {blob.sha256}")
-        whole: dict[str, Any] = json.loads(blob.data)
-        return whole
+        return self._object(blob.data)
+
+    def _object(self, data: bytes) -> dict[str, Any]:
+        try:
+            parsed = json.loads(data)
+        except (ValueError, RecursionError):
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise RecordError(f"the event at {show_key(self.key)} is damaged: its body is no JSON object")
+        return parsed
 
 
 def pack(body: Mapping[str, Any], mend: Callable[[bytes], bytes]) -> tuple[bytes, Blob | None]:

@@ -58,14 +58,19 @@ class ModelEntry(BaseModel):
     limits: ModelLimits = Field(default_factory=ModelLimits)
 
 
+HIGHEST_PRICE = 1e9
+"""Of a million tokens, or of an hour of one GPU: what a run costs stays a number."""
+_Money = Annotated[float, Field(ge=0, le=HIGHEST_PRICE)]
+
+
 class PriceEntry(BaseModel):
     """What one model costs: by token, or by the hour of a GPU that serves it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    prompt: float | None = Field(default=None, ge=0, description="money per million tokens of prompts")
-    completion: float | None = Field(default=None, ge=0, description="money per million tokens of answers")
-    gpu_hour: float | None = Field(default=None, ge=0, description="money per hour of one GPU")
-    gpus: int | None = Field(default=None, ge=1, description="how many GPUs serve it")
+    prompt: _Money | None = Field(default=None, description="money per million tokens of prompts")
+    completion: _Money | None = Field(default=None, description="money per million tokens of answers")
+    gpu_hour: _Money | None = Field(default=None, description="money per hour of one GPU")
+    gpus: int | None = Field(default=None, ge=1, le=1_000_000, description="how many GPUs serve it")
 
 
 def _price(entry: PriceEntry) -> PriceEntry:

@@ -24,14 +24,15 @@ from worldloom.core.canonical import Json, canonical
 from worldloom.core.errors import DocumentError, Problem
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Name, Prose, Scenario, load_scenario
-from worldloom.core.suite import confined, library_file
+from worldloom.core.suite import confined, library_file, refusal
 from worldloom.core.variant import find_path, node_at, varied
 from worldloom.core.yamlio import Document, Fault, Faults, Path, check_faults, read, validate
 from worldloom.core.yamlio.decoding import invisible
 from worldloom.core.yamlio.reader import MAX_PROBLEMS
 
 MAX_VARIANTS = 10_000
-MAX_SEEDS = 1_000_000
+MAX_EPISODES = 100_000
+"""Episodes of one run: each is planned, in memory and on disk, before the first is played."""
 _LONGEST_VALUE = 24  # characters of a value in the name of a variant
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _Values: TypeAlias = Annotated[tuple[JsonValue, ...], Field(min_length=1)]
@@ -40,7 +41,7 @@ _Values: TypeAlias = Annotated[tuple[JsonValue, ...], Field(min_length=1)]
 class _Seeds(BaseModel):
     model_config = _STRICT
     first: int = Field(default=0, ge=0, le=2**62)
-    count: int = Field(ge=1, le=MAX_SEEDS)
+    count: int = Field(ge=1, le=2**62)
 
 
 class _StudyFile(BaseModel):
@@ -51,7 +52,7 @@ class _StudyFile(BaseModel):
     vary: Annotated[dict[str, _Values], Field(min_length=1)] | None = None
     design: Literal["grid", "list"] | None = Field(default=None, description="of `vary`; default grid")
     variants: Annotated[dict[Name, dict[str, JsonValue]], Field(min_length=1)] | None = None
-    seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | _Seeds = Field(
+    seeds: Annotated[int, Field(ge=1, le=2**62)] | _Seeds = Field(
         description="how many from 0 on, or {first, count}"
     )
     metrics: tuple[Name, ...] = Field(default=(), description="what tables show; default all")
@@ -172,14 +173,14 @@ def load_study(path: str | os.PathLike[str], registry: Registry) -> Study:
     if problems:
         told = {(one.line, one.column, one.found): one for one in problems}
         raise DocumentError(sorted(told.values(), key=lambda one: (one.line, one.column))[:MAX_PROBLEMS])
-    seeds = _Seeds(count=content.seeds) if isinstance(content.seeds, int) else content.seeds
+    seeds = _seeds(content)
     named = content.variants is not None
     spec = StudySpec(content.study, content.summary, base.id, [*paths], content.metrics, named, variants)
     return Study(spec, tuple(scenarios), seeds.first, seeds.count)
 
 
 def _faults(content: _StudyFile) -> Iterator[Fault]:
-    """Variants that are too many, the same, or have no value for a path."""
+    """Variants that are too many, the same, or have no value for a path; seeds that are too many for them."""
     vary, variants = content.vary or {}, content.variants or {}
     lengths = [len(values) for values in vary.values()]
     if content.design == "list":
@@ -196,6 +197,17 @@ def _faults(content: _StudyFile) -> Iterator[Fault]:
         for path, values in vary.items():
             yield from _twice((("vary", path, place), value) for place, value in enumerate(values))
     yield from _twice((("variants", name), dict(changes)) for name, changes in variants.items())
+    count = len(variants) or (lengths[0] if content.design == "list" else math.prod(lengths))
+    seeds = _seeds(content).count
+    if count <= MAX_VARIANTS and count * seeds > MAX_EPISODES:
+        found = f"{seeds:,} seeds of {count:,} variant{'s' if count > 1 else ''}"
+        yield Fault(
+            ("seeds",), found, f"at most {MAX_EPISODES:,} episodes: the seeds of all variants together"
+        )
+
+
+def _seeds(content: _StudyFile) -> _Seeds:
+    return _Seeds(count=content.seeds) if isinstance(content.seeds, int) else content.seeds
 
 
 def _twice(values: Iterable[tuple[Path, Json]]) -> Iterator[Fault]:
@@ -214,6 +226,9 @@ def _base_file(document: Document, name: str) -> FilePath:
         raise DocumentError(
             [document.problem(("scenario",), f"{name!r} leads out of the folder", "a path below it")]
         )
+    if reason := refusal(file):
+        found = f"a path that cannot be looked up: {reason}"
+        raise DocumentError([document.problem(("scenario",), found, "a file below the study's folder")])
     return file if file.exists() else library_file(name) or file
 
 

@@ -83,6 +83,17 @@ def confined(folder: Path, relative: str) -> Path | None:
     return path if inside and not os.path.isabs(relative) else None
 
 
+def refusal(path: Path) -> str | None:
+    """Why the system would not even look for a path, e.g. a name that is too long; None if it would."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return error.strerror
+    return None
+
+
 def library_file(relative: str) -> Path | None:
     """A file of the library by its path there, e.g. `everyday/fridays-dinner.yaml`; None if there is none."""
     file = confined(_library(), relative)
@@ -102,7 +113,7 @@ def _suites() -> dict[str, Path]:
 
 def _documents(path: Path, seen: set[str]) -> Iterator[Document | Problem]:
     """Scenario documents at a path that have not been seen; problems where one cannot be read."""
-    if path.is_dir():
+    if os.path.isdir(path):  # which refuses no name, as long as it may be
         found = _found(path)
         if not found:
             yield Problem(str(path), 0, 0, "there is no YAML file in this folder", "a folder with scenarios")
@@ -144,6 +155,11 @@ def _members(suite: Document) -> list[Path]:
         )
         for index, member in enumerate(members)
         if member is None
+    ]
+    problems += [
+        suite.problem(("scenarios", index), f"a path that cannot be looked up: {reason}", "a path below it")
+        for index, member in enumerate(members)
+        if member is not None and (reason := refusal(member))
     ]
     if problems:
         raise DocumentError(problems)

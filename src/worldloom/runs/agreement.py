@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from worldloom.runs.store import Score
+from worldloom.runs.rows import Score
 
 Outcome: TypeAlias = Literal["met", "not_met", "cannot_tell", "unparseable", "order", "failed"]
 """What came of asking a judge: a verdict, or why there is none."""

@@ -39,13 +39,23 @@ def pack_columns(columns: Mapping[str, NDArray[Any]]) -> tuple[dict[str, Any], B
 
 
 def expand(body: Mapping[str, Any], cells: bytes) -> Iterator[dict[str, Any]]:
-    """The rows of a block, each a JSON object; `cells` is the content of its blob."""
+    """The rows of a block, each a JSON object; `cells` is the content of its blob.
+
+    Raises:
+        RecordError: schema and cells do not belong together: the record is damaged.
+    """
     columns, at = {}, 0
-    for column in body["columns"]:
-        dtype = np.dtype(column["dtype"])
-        columns[column["name"]] = np.frombuffer(cells, dtype, count=body["rows"], offset=at).tolist()
-        at += dtype.itemsize * int(body["rows"])
-    for row in range(body["rows"]):
+    try:
+        rows = range(body["rows"])
+        for column in body["columns"]:
+            dtype = np.dtype(column["dtype"])
+            columns[column["name"]] = np.frombuffer(cells, dtype, count=len(rows), offset=at).tolist()
+            at += dtype.itemsize * len(rows)
+    except (LookupError, TypeError, ValueError, OverflowError) as damage:
+        raise RecordError(f"a block cannot be read: {damage}") from damage
+    if at != len(cells):
+        raise RecordError(f"a block cannot be read: it has {len(cells):,} bytes of cells and names {at:,}")
+    for row in rows:
         yield {name: values[row] for name, values in columns.items()}
 
 

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from worldloom.core.canonical import Json
-from worldloom.runs.store import EpisodeRow
+from worldloom.core.project import HIGHEST_PRICE
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.usage import Asked, asked
 
 _MILLION = 1_000_000
@@ -83,7 +84,10 @@ class Prices:
 def _price(value: Mapping[str, Any] | None) -> Price | None:
     if value is None:
         return None
-    return GpuPrice(**value) if "gpu_hour" in value else TokenPrice(**value)
+    price = GpuPrice(**value) if "gpu_hour" in value else TokenPrice(**value)
+    if not all(0 <= one <= HIGHEST_PRICE for one in value.values()):
+        raise ValueError(f"{price} is no price")
+    return price
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,9 @@ from worldloom.runs.ledger import Ledger, unchanged
 from worldloom.runs.limits import Limits, Meter
 from worldloom.runs.past import take_up
 from worldloom.runs.program import EpisodeProgram, play
-from worldloom.runs.scorer import EpisodeRecord, Scorer
-from worldloom.runs.store import (
-    DEFAULT_SCORING,
-    EpisodeRow,
-    RunStore,
-    Score,
-    put_episode,
-    put_scores,
-)
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.scorer import EpisodeRecord, Scorer, scores_by
+from worldloom.runs.store import DEFAULT_SCORING, RunStore, put_episode, put_scores
 from worldloom.runs.writer import Writer
 
 
@@ -257,7 +251,7 @@ async def scores_of(scorer: Scorer, played: Episode, scoring: Episode) -> list[S
     """
     if played.struck is not None and played.struck.reason == WAITING:
         return []
-    scores = await scorer.score(EpisodeRecord(played.ledger.rows()), Context(scoring))
+    scores = await scores_by(scorer, EpisodeRecord(played.ledger.rows()), Context(scoring))
     scoring.ledger.check_past("the end of the scoring pass")
     return scores
 

@@ -13,7 +13,8 @@ from worldloom.core.key import follows
 from worldloom.runs.effect import EFFECTS
 from worldloom.runs.ending import ENDED
 from worldloom.runs.episode import STOPPED
-from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, forget_scoring, reopen
+from worldloom.runs.rows import EpisodeRow
+from worldloom.runs.store import DEFAULT_SCORING, RunStore, forget_scoring, reopen
 from worldloom.runs.writer import Writer
 
 _AGENTS = ("refusal", "overflow")

@@ -18,7 +18,9 @@ from worldloom.runs.effect import ASK
 from worldloom.runs.ending import WAITING
 from worldloom.runs.episode import STOPPED
 from worldloom.runs.redact import redactor
-from worldloom.runs.store import EpisodeRow, RunStore
+from worldloom.runs.rows import EpisodeRow
+from worldloom.runs.store import RunStore
+from worldloom.runs.writer import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def put_answer(store: RunStore, question: Question, answer: str) -> None:
             kept = connection.execute(_KEEP, (question.episode, key, digest, said, STOPPED, WAITING)).rowcount
             connection.execute("COMMIT")
     except sqlite3.Error as failure:
-        raise RecordError(f"cannot keep the answer in {store.path}: {failure}") from failure
+        raise RecordError(f"cannot keep the answer in {store.path}: {told(failure)}") from failure
     if not kept:
         raise UsageError(f"episode {question.episode} does not wait for an answer at {question.at} any more")
 

@@ -14,8 +14,9 @@ from worldloom.models.model import Model
 from worldloom.runs.context import Context
 from worldloom.runs.episode import Episode
 from worldloom.runs.ledger import Ledger, Sink, unchanged
-from worldloom.runs.scorer import EpisodeRecord, Scorer
-from worldloom.runs.store import DEFAULT_SCORING, EpisodeRow, RunStore, Score, put_scores
+from worldloom.runs.rows import EpisodeRow, Score
+from worldloom.runs.scorer import EpisodeRecord, Scorer, scores_by
+from worldloom.runs.store import DEFAULT_SCORING, RunStore, put_scores
 from worldloom.runs.writer import Writer
 
 
@@ -115,7 +116,7 @@ async def made_again(
     recorded = store.events(row.row, one.scoring)
     ledger = Ledger((row.row, one.scoring), sink, recorded, mend=mend, may_grow=not told)
     record = EpisodeRecord([*store.events(row.row).values()])
-    scores = await one.scorer.score(record, Context(Episode(ledger, row.id, row.seed, models)))
+    scores = await scores_by(one.scorer, record, Context(Episode(ledger, row.id, row.seed, models)))
     ledger.check_past("the end of the scoring pass")
     if told and [*told] != scores:
         raise RecordError(

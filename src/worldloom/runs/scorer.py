@@ -6,7 +6,7 @@ from typing import Protocol
 
 from worldloom.core.event import Event
 from worldloom.runs.context import Context
-from worldloom.runs.store import Score
+from worldloom.runs.rows import Score, checked_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,15 @@ class Chosen:
     async def score(self, record: EpisodeRecord, ctx: Context) -> list[Score]:
         scores = await self.scorer.score(record, ctx)
         return [score for score in scores if score.is_criterion or score.name in self.metrics]
+
+
+async def scores_by(scorer: "Scorer", record: EpisodeRecord, ctx: Context) -> list[Score]:
+    """What a scorer gives, once it can be recorded.
+
+    Raises:
+        TypeError, ValueError: it cannot.
+    """
+    return checked_scores(await scorer.score(record, ctx))
 
 
 class Scorer(Protocol):

@@ -6,93 +6,31 @@ and `scores` projections only; events are read an episode at a time.
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
+from worldloom.core.arguments import shown
 from worldloom.core.canonical import canonical
 from worldloom.core.content import Blob
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.event import Event
 from worldloom.core.key import show_key
-from worldloom.runs.ending import COUNTED
-from worldloom.runs.writer import Writer
+from worldloom.runs.rows import EPISODE_COLUMNS, EpisodeRow, Score, read_episodes, read_scores
+from worldloom.runs.shape import checked, fits
+from worldloom.runs.writer import Writer, lacks_side_files, told
 
 T = TypeVar("T")
 DEFAULT_SCORING = "default"
 """Name of the scoring pass that is made when an episode ends."""
 FORMAT = 3
 """Version of the schema; a store with another is refused by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeRow:
-    """The projection of one episode. Tokens as servers reported them; seconds of wall-clock time.
-
-    Attributes:
-        scored: fingerprint of what a judge said in the scoring pass, and of who it was; None if nobody was asked.
-        models: canonical JSON: name of a model -> counts; `runs.usage.asked` reads it.
-        scoring_models: the same of the scoring pass.
-        making: what it was played with: 0 as the manifest says, n as the n-th resume that accepted changes.
-    """
-
-    row: int
-    id: str
-    scenario: str
-    category: str
-    cast_name: str
-    seed: int
-    epoch: int
-    status: str = "planned"
-    reason: str | None = None
-    fault: str | None = None
-    detail: str | None = None
-    fingerprint: str | None = None
-    scored: str | None = None
-    steps: int = 0
-    model_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    models: str = "{}"
-    scoring_models: str = "{}"
-    started_at: float | None = None
-    seconds: float | None = None
-    making: int = 0
-
-    @property
-    def counts(self) -> bool:
-        """Whether its scores count: it has ended, by no fault but the agent's."""
-        return self.status == "ended" and self.fault in COUNTED
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One number about one episode.
-
-    Attributes:
-        name: what was scored, e.g. a criterion.
-        value: the score; None says `unscored`, and `detail` why.
-        n: how many things the value is a mean over.
-        unit: what the value counts; `criterion` if it is the verdict on one.
-        how: how it was judged, e.g. `check`, `idiom`, `judge`.
-    """
-
-    name: str
-    value: float | None
-    n: int
-    unit: str
-    how: str
-    detail: str = ""
-
-    @property
-    def is_criterion(self) -> bool:
-        """Whether it is the verdict on one criterion; all others are metrics."""
-        return self.unit == "criterion"
 
 
 class RunStore:
@@ -109,9 +47,7 @@ class RunStore:
             if not self.path.is_file():
                 raise UsageError(f"{self.folder} holds no run (there is no {self.path.name} in it)")
             try:
-                self._reader = sqlite3.connect(
-                    self._address(), uri=True, timeout=30, isolation_level=None, check_same_thread=False
-                )
+                self._reader = self._opened()
             except sqlite3.Error as failure:
                 raise RecordError(f"{self.path} cannot be opened: {failure}") from failure
             try:
@@ -121,25 +57,43 @@ class RunStore:
                 raise
         return self._reader
 
-    def _address(self) -> str:
-        """Where there is no writing (archives, images of disks), SQLite may not make its side files."""
+    def _opened(self) -> sqlite3.Connection:
+        """A connection, if need be one for which SQLite makes no side files.
+
+        It may not where there is no writing (archives, images of disks), and cannot on a disk that is full.
+        """
         address = self.path.absolute().as_uri()
-        if os.access(self.folder, os.W_OK) and os.access(self.path, os.W_OK):
-            return address
         log = self.path.with_name(self.path.name + "-wal")
         # A log beside it holds what a process writes just now, or what a crash has left: then it is read too.
-        return address + ("?mode=ro" if log.exists() and log.stat().st_size else "?immutable=1")
+        logged = log.exists() and log.stat().st_size > 0
+        if not (os.access(self.folder, os.W_OK) and os.access(self.path, os.W_OK)):
+            return _connect(address + ("?mode=ro" if logged else "?immutable=1"))
+        reader = _connect(address)
+        try:
+            reader.execute("PRAGMA schema_version")
+        except sqlite3.Error as failure:
+            if not lacks_side_files(failure):
+                return reader  # the first that reads is told what is wrong
+            reader.close()
+            if logged or _is_written(self.folder):
+                raise RecordError(f"{self.path} cannot be read: {told(failure)}") from failure
+            return _connect(address + "?immutable=1")
+        return reader
 
     def _check_format(self) -> None:
         found = self.value("format")
-        if found != FORMAT:
-            raise RecordError(f"{self.path} has record format {found}; this worldloom reads format {FORMAT}")
+        if found is None:
+            raise RecordError(f"{self.path} is damaged, or no record of worldloom: it names no record format")
+        if type(found) is not int or found != FORMAT:
+            raise RecordError(
+                f"{self.path} has record format {shown(found)}; this worldloom reads format {FORMAT}"
+            )
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         reader = self._reader or self.reader
         try:
             return reader.execute(sql, values).fetchall()
-        except sqlite3.Error as failure:
+        except (sqlite3.Error, OverflowError, UnicodeError) as failure:
             raise RecordError(f"{self.path} cannot be read as the record of a run: {failure}") from failure
 
     def __enter__(self) -> "RunStore":
@@ -200,6 +154,7 @@ class RunStore:
         with contextlib.closing(_lock(self.folder)):
             writer = Writer(str(self.path))
             writer.start()
+            self.close()  # a reader that was opened on a full disk would see nothing of what is written from now on
             try:
                 yield writer
             finally:
@@ -227,9 +182,9 @@ class RunStore:
         """
         manifest = self.value("manifest")
         found = manifest.get(name) if isinstance(manifest, dict) else None
-        if not isinstance(found, kind) or name not in manifest:
+        if not isinstance(manifest, dict) or name not in manifest or not fits(found, kind):
             raise RecordError(f"{self.path} is damaged: its manifest has no usable {name!r}")
-        return found
+        return cast(T, found)
 
     def read_manifest(self, name: str, read: Callable[[Any], T]) -> T:
         """A part of the manifest, as `read` makes it out of JSON.
@@ -237,17 +192,31 @@ class RunStore:
         Raises:
             RecordError: it cannot be made out of what is there: the record is damaged.
         """
-        part = self.manifest(name, object)
+        return self._read(f"{name!r} in its manifest", read, self.manifest(name, object))
+
+    def read_value(self, name: str, read: Callable[[Any], T]) -> T:
+        """A named value of the run, as `read` makes it out of JSON, or out of None if it is not there.
+
+        Raises:
+            RecordError: it cannot be made out of what is there: the record is damaged.
+        """
+        return self._read(f"its {name}", read, self.value(name))
+
+    def _read(self, what: str, read: Callable[[Any], T], part: Any) -> T:
         try:
-            return read(part)
-        except (KeyError, TypeError, ValueError, AttributeError, UsageError) as damage:
-            raise RecordError(
-                f"{self.path} is damaged: {name!r} in its manifest cannot be read: {damage!r}"
-            ) from damage
+            return checked(read(part))
+        except (LookupError, TypeError, ValueError, AttributeError, UsageError) as damage:
+            raise RecordError(f"{self.path} is damaged: {what} cannot be read: {damage!r}") from damage
 
     def episodes(self) -> list[EpisodeRow]:
-        """All episodes in the order of the plan."""
-        return [EpisodeRow(*row) for row in self._rows(f"SELECT {_COLUMNS} FROM episodes ORDER BY row")]
+        """All episodes in the order of the plan.
+
+        Raises:
+            RecordError: one is not as it was written.
+        """
+        rows = self._rows(f"SELECT {_COLUMNS} FROM episodes ORDER BY row")
+        # Only now: what a resume plays with is told before the first episode that it plays.
+        return read_episodes(rows, 1 + self.read_value("resumed", lambda told: len(told or ())), self.path)
 
     def episode(self, number: int) -> EpisodeRow:
         """One episode.
@@ -301,28 +270,27 @@ class RunStore:
         found = self._rows("SELECT data FROM blobs WHERE sha256 = ?", (sha256,))
         if not found:
             raise RecordError(f"blob {sha256} is not in {self.path}")
-        data: bytes = found[0][0]
+        data = found[0][0]
+        if not isinstance(data, bytes) or hashlib.sha256(data).hexdigest() != sha256:
+            raise RecordError(f"{self.path} is damaged: blob {sha256} is not as it was written")
         return data
 
     def scores(self, scoring: str = DEFAULT_SCORING) -> dict[int, list[Score]]:
-        """episode row -> its scores in one scoring pass."""
-        found: dict[int, list[Score]] = {}
-        for episode, *values in self._rows(
+        """Episode row -> its scores in one scoring pass.
+
+        Raises:
+            RecordError: one is not as it was written.
+        """
+        rows = self._rows(
             "SELECT episode, name, value, n, unit, how, detail FROM scores WHERE scoring = ? ORDER BY episode, place",
             (scoring,),
-        ):
-            score = Score(*values)
-            if not isinstance(score.value, float | int | None) or not isinstance(score.name, str):
-                raise RecordError(
-                    f"{self.path} is damaged: a score of episode {episode} is not as it was written"
-                )
-            found.setdefault(episode, []).append(score)
-        return found
+        )
+        return read_scores(rows, self.path)
 
 
 _SELECT_EVENTS = "SELECT key, type, data FROM events WHERE episode = ? AND scoring = ?"
-_COLUMNS = ", ".join(EpisodeRow.__dataclass_fields__)
-_PLACES = ", ".join(f":{name}" for name in EpisodeRow.__dataclass_fields__)
+_COLUMNS = ", ".join(EPISODE_COLUMNS)
+_PLACES = ", ".join(f":{name}" for name in EPISODE_COLUMNS)
 _INSERT_EPISODE = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_PLACES})"
 
 
@@ -372,6 +340,10 @@ def forget_scoring(writer: Writer, episode: int) -> None:
 
 def _text(value: Any) -> str:
     return canonical(value if not isinstance(value, Mapping) else dict(value)).decode("utf-8")
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
 
 
 def _lock(folder: Path) -> IO[str]:

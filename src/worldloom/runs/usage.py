@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from worldloom.core.canonical import canonical
 from worldloom.models.model import Usage as Counts
+from worldloom.runs.shape import MOST
 
 
 class Asked(NamedTuple):
@@ -29,10 +30,29 @@ class Asked(NamedTuple):
         return self.prompt_tokens + self.completion_tokens
 
 
-@lru_cache(maxsize=4096)  # the episodes of a run are much alike
+@lru_cache(maxsize=1 << 15)  # each is read when a store is opened, and again for costs and rates
 def asked(models: str) -> Mapping[str, Asked]:
-    """Name of a model -> what was asked of it, from the `models` or `scoring_models` of an episode's projection."""
-    return {str(name): Asked(*counts) for name, counts in json.loads(models).items()}
+    """Name of a model -> what was asked of it, from the `models` or `scoring_models` of an episode's projection.
+
+    Raises:
+        ValueError: it is not what `Usage.by_model` has written.
+    """
+    told = json.loads(models)
+    if not isinstance(told, dict) or not all(map(_is_sound, told.values())):
+        raise ValueError(f"{models} is no mapping of names to counts")
+    return {name: Asked(*counts) for name, counts in told.items()}
+
+
+def _is_sound(counts: object) -> bool:
+    """Whether it is five counts, no more replies or answers among them than calls."""
+    return (
+        type(counts) is list
+        and len(counts) == len(Asked._fields)
+        and {*map(type, counts)} == {int}
+        and min(counts) >= 0
+        and max(counts) <= MOST
+        and max(counts[3:]) <= counts[0]
+    )
 
 
 @dataclass(slots=True)

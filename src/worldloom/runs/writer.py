@@ -26,7 +26,25 @@ _EVENT = "INSERT INTO events (episode, scoring, key, type, data) VALUES (?, ?, ?
 _TELEMETRY = "INSERT INTO telemetry (episode, scoring, key, type, data) VALUES (?, ?, ?, ?, ?)"
 _INTENT = "INSERT OR REPLACE INTO intents (episode, key, request) VALUES (?, ?, ?)"
 _FAILED = "UPDATE run SET value = '\"failed\"' WHERE name = 'status'"
+_SIDE_FILES = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+)
 _BLOB = "INSERT OR IGNORE INTO blobs (sha256, media_type, data) VALUES (?, ?, ?)"
+
+
+def lacks_side_files(failure: Exception) -> bool:
+    """Whether SQLite could not make the files that it keeps beside a record, as on a disk that is full."""
+    return getattr(failure, "sqlite_errorcode", None) in _SIDE_FILES
+
+
+def told(failure: Exception) -> str:
+    """What SQLite says of a failure, and what it leaves unsaid."""
+    if lacks_side_files(failure):
+        return f"{failure}, as the files beside it cannot be made; is the disk full? Free 1 MB on it"
+    return str(failure)
 
 
 class Writer:
@@ -72,7 +90,7 @@ class Writer:
         """Raise the `RecordError` of a write that failed, if one did."""
         if self._failure is not None:
             raise RecordError(
-                f"cannot write the record {self._path}: {self._failure}. What was written before stays; "
+                f"cannot write the record {self._path}: {told(self._failure)}. What was written before stays; "
                 "mend the cause and resume the run"
             ) from self._failure
 

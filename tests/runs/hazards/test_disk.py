@@ -3,9 +3,11 @@
 Where a process may have mounts of its own the disks are real ones, also for root; no other process sees them.
 """
 
+import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import sqlite3
 import sys
 import types
@@ -67,7 +69,10 @@ def apart(life):
 
 @pytest.mark.parametrize(
     ("room", "words"),
-    [(0, "disk I/O error"), *((room, "disk is full.* resume the run") for room in (40, 100, 300))],
+    [
+        (0, "is the disk full.* resume the run"),
+        *((room, "disk is full.* resume the run") for room in (40, 100, 300)),
+    ],
 )
 def test_a_disk_that_fills_up_fails_the_run_which_goes_on_once_there_is_room(
     apart, new_desk, tmp_path, plays, fails, sound, goes_on, room, words
@@ -86,6 +91,44 @@ def test_a_disk_that_fills_up_fails_the_run_which_goes_on_once_there_is_room(
         goes_on(desk)
 
     apart(on_a_small_disk)
+
+
+def fill(disk):
+    """Take all room that a disk has left, and names as far as it has but few."""
+    with contextlib.suppress(OSError), open(disk / "full", "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    with contextlib.suppress(OSError):
+        for number in range(100):
+            (disk / f"name-{number}").touch()
+
+
+@pytest.mark.parametrize("most", ["size=400k", "size=4m,nr_inodes=30"])
+def test_on_a_full_disk_a_run_is_read_and_what_cannot_be_done_is_blamed_on_the_disk(
+    apart, new_desk, tmp_path, plays, fails, goes_on, most
+):
+    disk, desk, crashed = tmp_path / "disk", new_desk("disk/run"), new_desk("disk/crashed")
+    disk.mkdir()
+
+    def on_a_full_disk():
+        mount("none", disk, b"tmpfs", 0, most)
+        desk.create(len(plays))
+        with contextlib.closing(sqlite3.connect(desk.store.path)) as connection:
+            with connection:
+                connection.execute("UPDATE episodes SET seed = seed")
+            shutil.copytree(desk.store.folder, crashed.store.folder, ignore=shutil.ignore_patterns("*-shm"))
+        fill(disk)
+        assert {row.status for row in desk.store.episodes()} == {"planned"}, "nothing but reading"
+        for failed in (desk, crashed):
+            fails(failed, "is the disk full|No space left")
+        for name in os.listdir(disk):
+            if name.startswith(("full", "name-")):
+                (disk / name).unlink()
+        mount("none", disk, None, REMOUNT, "size=64m,nr_inodes=1000")
+        for mended in (desk, crashed):
+            goes_on(mended)
+
+    apart(on_a_full_disk)
 
 
 def test_a_run_for_which_there_is_no_room_at_all_is_none(apart, new_desk, tmp_path):
