@@ -16,9 +16,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from worldloom import api
-from worldloom.api.planning import text_of
-from worldloom.api.result import RunResult
-from worldloom.api.stored import plan_of
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import text_of
+from worldloom.api.results.result import RunResult
 from worldloom.core.event import Event
 from worldloom.core.key import child_scope
 from worldloom.core.registry import Registry

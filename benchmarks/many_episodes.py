@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worldloom import api
-from worldloom.api.planning import Builder, text_of
+from worldloom.api.plans.plan import Builder, text_of
 from worldloom.core.canonical import Json
 from worldloom.core.registry import Registry
 from worldloom.models.model import Request

@@ -35,7 +35,7 @@ import numpy as np
 from worldloom import api
 from worldloom.agents.agent import Decision
 from worldloom.agents.bidding.lists import GreedyPrice
-from worldloom.api.planning import Builder, config_of
+from worldloom.api.plans.plan import Builder, config_of
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json
 from worldloom.core.registry import Registry

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from worldloom import api
-from worldloom.api.planning import Builder
+from worldloom.api.plans.plan import Builder
 from worldloom.core.registry import Registry
 from worldloom.runs.context import Context
 from worldloom.runs.episode import Episode

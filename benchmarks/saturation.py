@@ -35,7 +35,7 @@ from typing import Any, TypeAlias
 import httpx2
 
 from worldloom import api
-from worldloom.api.planning import Builder, text_of
+from worldloom.api.plans.plan import Builder, text_of
 from worldloom.core.registry import Registry
 from worldloom.models.gates import Gate
 from worldloom.models.model import Completion, Message, Model, Request

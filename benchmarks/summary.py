@@ -30,7 +30,7 @@ WAYS = {"header": "of its header", "summaries": "header and summaries", "all": "
 
 def read_worldloom(run: Path) -> None:
     """Open a run from Python and print the seconds that reading took."""
-    from worldloom.api.result import RunResult  # noqa: PLC0415
+    from worldloom.api.results.result import RunResult  # noqa: PLC0415
     from worldloom.runs.store import RunStore  # noqa: PLC0415
 
     begun = time.perf_counter()

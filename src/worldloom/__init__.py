@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         verify_effects,
     )
     from worldloom.api.comparing import compare
-    from worldloom.api.result import RunResult
+    from worldloom.api.results.result import RunResult
     from worldloom.api.sweeping import sweep
     from worldloom.core.errors import (
         Divergence,
@@ -76,7 +76,7 @@ _WHERE = {
     "Limits": "worldloom.runs.limits:Limits",
     "ModelError": "worldloom.core.errors:ModelError",
     "RunLimits": "worldloom.runs.limits:RunLimits",
-    "RunResult": "worldloom.api.result:RunResult",
+    "RunResult": "worldloom.api.results.result:RunResult",
     "Scenario": "worldloom.core.scenario:Scenario",
     "ToolError": "worldloom.core.errors:ToolError",
     "UsageError": "worldloom.core.errors:UsageError",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from worldloom.api import load_suite
-from worldloom.api.cast import CastSpec
-from worldloom.api.planning import config_of
+from worldloom.api.plans.cast import CastSpec
+from worldloom.api.plans.plan import config_of
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, parse_scenario
 from worldloom.graphs.program import GraphProgram

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from worldloom.agents.agent import Decision
-from worldloom.api.cast import CastSpec
-from worldloom.api.planning import config_of
+from worldloom.api.plans.cast import CastSpec
+from worldloom.api.plans.plan import config_of
 from worldloom.core.action import Action
 from worldloom.core.canonical import Json
 from worldloom.core.registry import Registry

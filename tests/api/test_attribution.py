@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.api.attribution import attribution_of, share
-from worldloom.api.result import RunResult
+from worldloom.api.results.attribution import attribution_of, share
+from worldloom.api.results.result import RunResult
 from worldloom.core.errors import ModelError
 from worldloom.graphs.aaw.scorer import AawScorer
 from worldloom.models import factory

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import worldloom as wl
-from worldloom.api.cast import CastSpec, WorldSpec, model_to_json
 from worldloom.api.comparing import compare, repeats_of
-from worldloom.api.planning import GraphSpec
+from worldloom.api.plans.cast import CastSpec, WorldSpec, model_to_json
+from worldloom.api.plans.plan import GraphSpec
 from worldloom.core.errors import UsageError
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.cost import Prices

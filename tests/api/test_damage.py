@@ -9,10 +9,10 @@ import pytest
 import worldloom as wl
 from worldloom.api import sweeping
 from worldloom.api.pictures import pictures_of
-from worldloom.api.provenance import makings
-from worldloom.api.scorings import further, scoring_of
-from worldloom.api.side import side_of
-from worldloom.api.stored import models_of, plan_of, prices_of, study_of
+from worldloom.api.plans.manifest import models_of, plan_of, prices_of, study_of
+from worldloom.api.plans.provenance import makings
+from worldloom.api.results.passes import further, scoring_of
+from worldloom.api.results.side import side_of
 from worldloom.core.errors import RecordError
 from worldloom.core.registry import Registry
 from worldloom.runs.store import RunStore

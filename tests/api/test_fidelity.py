@@ -8,11 +8,11 @@ import pytest
 import worldloom as wl
 from worldloom import api
 from worldloom.api import fidelity
-from worldloom.api.cast import CastSpec
 from worldloom.api.fidelity import Trajectories
-from worldloom.api.planning import GraphSpec, form_of
+from worldloom.api.plans.cast import CastSpec
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import GraphSpec, form_of
 from worldloom.api.playing import start
-from worldloom.api.stored import plan_of
 from worldloom.core.canonical import digest
 from worldloom.core.errors import DocumentError, UsageError
 from worldloom.core.registry import Registry

@@ -10,7 +10,7 @@ import pytest
 
 import worldloom as wl
 from worldloom.api import judging
-from worldloom.api.result import RunResult
+from worldloom.api.results.result import RunResult
 from worldloom.core.errors import ModelError, RecordError, UsageError
 from worldloom.core.registry import Registry
 from worldloom.models import factory

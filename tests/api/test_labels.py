@@ -2,7 +2,7 @@
 
 import pytest
 
-from worldloom.api.labels import Rubric, read_labels
+from worldloom.api.results.labels import Rubric, read_labels
 from worldloom.core.errors import DocumentError
 
 RUBRICS = [

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import worldloom as wl
-from worldloom.api.stored import plan_of, prices_of
+from worldloom.api.plans.manifest import plan_of, prices_of
 from worldloom.core.canonical import canonical
 from worldloom.core.errors import UsageError
 from worldloom.core.registry import Registry

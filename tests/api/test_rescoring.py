@@ -8,9 +8,10 @@ import sqlite3
 import pytest
 
 import worldloom as wl
-from worldloom.api import rescoring, scorings
-from worldloom.api.result import RunResult
-from worldloom.api.scorings import further
+from worldloom.api import rescoring
+from worldloom.api.results import passes as scorings
+from worldloom.api.results.passes import further
+from worldloom.api.results.result import RunResult
 from worldloom.core.errors import ModelError, RecordError, UsageError
 from worldloom.core.key import show_key
 from worldloom.core.registry import Registry

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from worldloom.api.result import RunResult
+from worldloom.api.results.result import RunResult
 from worldloom.runs.rows import EpisodeRow, Score
 
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import worldloom as wl
-from worldloom import api
 from worldloom.agents.llm import agent
-from worldloom.api import provenance
+from worldloom.api.plans import provenance
+from worldloom.api.plans.cast import CastSpec
 from worldloom.core.canonical import canonical
 from worldloom.core.errors import Divergence, ModelError, RecordError, UsageError
 from worldloom.core.key import show_key
@@ -105,7 +105,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 
 
 def test_a_scenario_that_reads_differently_now_is_refused_before_anything_is_played(interrupted, monkeypatch):
-    plan_module = sys.modules["worldloom.api.stored"]
+    plan_module = sys.modules["worldloom.api.plans.manifest"]
     real = plan_module.parse_scenario
 
     def other(text, file, registry):
@@ -123,7 +123,7 @@ def test_a_cast_that_is_counted_differently_now_is_refused_before_anything_is_pl
     interrupted, monkeypatch, speaking
 ):
     asked = speaking.asked
-    monkeypatch.setattr(api.cast.CastSpec, "identity", property(lambda self: "other"))
+    monkeypatch.setattr(CastSpec, "identity", property(lambda self: "other"))
     for do in (wl.resume, wl.replay):
         with pytest.raises(wl.UsageError, match="planned with other digests than now"):
             do(interrupted.folder)

@@ -6,7 +6,7 @@ import pytest
 ONLY_IN = {
     "langgraph": ("graphs/", "src/worldloom/api.py", "src/worldloom/api/"),
     "litellm": ("src/worldloom/models/gateway.py",),
-    "matplotlib": ("src/worldloom/cli/plotting.py",),
+    "matplotlib": ("src/worldloom/cli/reports/svg.py",),
     "torch": (),
     "transformers": (),
 }

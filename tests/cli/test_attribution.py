@@ -6,8 +6,8 @@ import json
 import pytest
 from rich.console import Console
 
-from worldloom.api.attribution import attribution_of
-from worldloom.cli.attribution_report import print_attribution
+from worldloom.api.results.attribution import attribution_of
+from worldloom.cli.reports.attribution import print_attribution
 from worldloom.runs.agreement import judged_score
 from worldloom.runs.ending import REASONS, End
 from worldloom.runs.rows import EpisodeRow, Score

@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
-from worldloom.cli import plotting
 from worldloom.cli.app import app
-from worldloom.cli.drawing import draw
+from worldloom.cli.reports import svg as plotting
+from worldloom.cli.reports.charts import draw
 from worldloom.cli.terminal import Screen
 from worldloom.core.event import Event
 from worldloom.core.picture import Bar, Bars, Edge, Frame, Lines, Network, Node, Page, Scatter, Series, Table
@@ -236,7 +236,7 @@ def test_where_matplotlib_is_missing_the_message_names_the_extra_and_all_else_wo
     market, command, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "worldloom.cli.plotting")
+    monkeypatch.delitem(sys.modules, "worldloom.cli.reports.svg")
     words = ("runs", "draw", "last", "--episode", "0", "--only")
     done = command(*words, "wealth", "-o", "a.svg")
     assert done.exit_code == 2

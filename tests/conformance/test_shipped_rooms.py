@@ -6,8 +6,8 @@ import json
 import pytest
 
 from worldloom.api import load_suite
-from worldloom.api.cast import CastSpec, WorldSpec
-from worldloom.api.planning import build_program, config_of
+from worldloom.api.plans.cast import CastSpec, WorldSpec
+from worldloom.api.plans.plan import build_program, config_of
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import parse_scenario
 from worldloom.models.model import Completion, Request, Usage

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from worldloom.api.judging import load_calibration
-from worldloom.api.labels import read_labels
+from worldloom.api.results.labels import read_labels
 from worldloom.core import yamlio
 from worldloom.core.errors import UsageError, WorldloomError
 from worldloom.core.files import read_bytes

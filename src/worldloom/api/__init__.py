@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from worldloom.agents.agent import Agent
 from worldloom.api import asking, forking, playing, replaying, rescoring
-from worldloom.api.cast import CastSpec, WorldSpec, called
-from worldloom.api.planning import config_of
-from worldloom.api.result import RunResult
-from worldloom.api.wanted import check_texts
-from worldloom.api.wanted import plan as plan
+from worldloom.api.plans.cast import CastSpec, WorldSpec, called
+from worldloom.api.plans.plan import config_of
+from worldloom.api.plans.request import check_texts
+from worldloom.api.plans.request import plan as plan
+from worldloom.api.results.result import RunResult
 from worldloom.core import scenario as scenarios_module
 from worldloom.core.arguments import PathLike, path_of, whole
 from worldloom.core.canonical import Json

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from worldloom.api.planning import GraphSpec
-from worldloom.api.result import RunResult
-from worldloom.api.side import Side, side_of
+from worldloom.api.plans.plan import GraphSpec
+from worldloom.api.results.result import RunResult
+from worldloom.api.results.side import Side, side_of
 from worldloom.core.arguments import PathLike
 from worldloom.core.errors import UsageError, meant
 from worldloom.models.spec import ModelSpec

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from worldloom import api
-from worldloom.api.cast import CastSpec, called
-from worldloom.api.planning import GraphSpec, Plan
-from worldloom.api.result import RunResult
-from worldloom.api.stored import graph_of
-from worldloom.api.wanted import refuse_many
+from worldloom.api.plans.cast import CastSpec, called
+from worldloom.api.plans.manifest import graph_of
+from worldloom.api.plans.plan import GraphSpec, Plan
+from worldloom.api.plans.request import refuse_many
+from worldloom.api.results.result import RunResult
 from worldloom.core.arguments import PathLike, whole
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError

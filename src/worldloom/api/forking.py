@@ -4,11 +4,11 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from worldloom.api.planning import ForkSpec, Plan, refuse_secrets, text_of
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import ForkSpec, Plan, refuse_secrets, text_of
+from worldloom.api.plans.provenance import made_with
 from worldloom.api.playing import Watch, new_folder, resume
-from worldloom.api.provenance import made_with
-from worldloom.api.result import RunResult
-from worldloom.api.stored import plan_of
+from worldloom.api.results.result import RunResult
 from worldloom.core.canonical import Json, digest
 from worldloom.core.errors import Divergence, UsageError, offer
 from worldloom.core.key import read_key, show_key

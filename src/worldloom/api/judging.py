@@ -14,12 +14,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from worldloom.api.labels import Rubric, read_labels
-from worldloom.api.planning import JUDGE, Builder, form_of
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import JUDGE, Builder, form_of
 from worldloom.api.playing import opened_models
-from worldloom.api.result import RunResult
-from worldloom.api.scorings import scoring_of
-from worldloom.api.stored import plan_of
+from worldloom.api.results.labels import Rubric, read_labels
+from worldloom.api.results.passes import scoring_of
+from worldloom.api.results.result import RunResult
 from worldloom.core.arguments import whole
 from worldloom.core.canonical import digest
 from worldloom.core.errors import RecordError, UsageError, WorldloomError

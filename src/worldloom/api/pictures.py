@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import cast
 
-from worldloom.api.cast import called
-from worldloom.api.stored import plan_of
+from worldloom.api.plans.cast import called
+from worldloom.api.plans.manifest import plan_of
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.picture import Picture, View
 from worldloom.core.registry import Registry

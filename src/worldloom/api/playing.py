@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.attribution import whose
-from worldloom.api.planning import Builder, Plan, form_of, text_of
-from worldloom.api.pricing import meter_of
-from worldloom.api.provenance import current_making, made_with
-from worldloom.api.result import RunResult
-from worldloom.api.stored import plan_of
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import Builder, Plan, form_of, text_of
+from worldloom.api.plans.pricing import meter_of
+from worldloom.api.plans.provenance import current_making, made_with
+from worldloom.api.results.attribution import whose
+from worldloom.api.results.result import RunResult
 from worldloom.core.arguments import whole
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.registry import Registry

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from worldloom.api.planning import JUDGE, Builder, Plan
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import JUDGE, Builder, Plan
+from worldloom.api.plans.provenance import makings
 from worldloom.api.playing import opened_models
-from worldloom.api.provenance import makings
-from worldloom.api.scorings import Scoring, further
-from worldloom.api.stored import plan_of
+from worldloom.api.results.passes import Scoring, further
 from worldloom.core.arguments import whole
 from worldloom.core.errors import Divergence, RecordError, UsageError
 from worldloom.core.registry import Registry

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.cast import model_of
-from worldloom.api.changed import Changed, changed
-from worldloom.api.planning import JUDGE, Builder, form_of
+from worldloom.api.plans.cast import model_of
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import JUDGE, Builder, form_of
+from worldloom.api.plans.provenance import changes, made_with
 from worldloom.api.playing import opened_models
-from worldloom.api.provenance import changes, made_with
-from worldloom.api.result import RunResult
-from worldloom.api.scorings import Scoring, further, keep, scoring_of
-from worldloom.api.side import side_of
-from worldloom.api.stored import plan_of
+from worldloom.api.results.changed import Changed, changed
+from worldloom.api.results.passes import Scoring, further, keep, scoring_of
+from worldloom.api.results.result import RunResult
+from worldloom.api.results.side import side_of
 from worldloom.core.arguments import whole
 from worldloom.core.errors import Ended, RecordError, UsageError
 from worldloom.core.project import Project

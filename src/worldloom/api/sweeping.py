@@ -13,9 +13,9 @@ from typing import Any
 
 from worldloom import api
 from worldloom.api import playing
-from worldloom.api.planning import Plan
-from worldloom.api.result import RunResult
-from worldloom.api.stored import study_of
+from worldloom.api.plans.manifest import study_of
+from worldloom.api.plans.plan import Plan
+from worldloom.api.results.result import RunResult
 from worldloom.core.arguments import PathLike, path_of
 from worldloom.core.project import Project, find_project
 from worldloom.core.registry import RULES, Registry

@@ -28,8 +28,8 @@ def compare(
     the contestant differs: worlds, judge, graph, a limit that was reached, or a run that is not finished.
     """
     from worldloom.api import comparing  # noqa: PLC0415 (brings numpy)
-    from worldloom.cli.comparison_report import print_comparison  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.locating import find_run  # noqa: PLC0415 (brings numpy)
+    from worldloom.cli.reports.comparison import print_comparison  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.terminal import put_json, stdout  # noqa: PLC0415 (brings rich)
 
     found = comparing.compare(find_run(a, runs_dir), find_run(b, runs_dir), metric=metric, scoring=scoring)

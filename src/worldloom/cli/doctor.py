@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from worldloom.api.cast import model_of
+from worldloom.api.plans.cast import model_of
 from worldloom.cli.boundary import FAILED
 from worldloom.cli.locating import run_folders, runs_place
 from worldloom.cli.models import kept

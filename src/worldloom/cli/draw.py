@@ -44,8 +44,8 @@ def draw(
     SVG needs the extra `plot`. --json prints the pictures as data, with all parts.
     """
     from worldloom.api.pictures import pictures_of  # noqa: PLC0415 (brings numpy)
-    from worldloom.cli.drawing import draw as show  # noqa: PLC0415 (brings rich)
     from worldloom.cli.locating import find_run  # noqa: PLC0415 (brings numpy)
+    from worldloom.cli.reports.charts import draw as show  # noqa: PLC0415 (brings rich)
     from worldloom.cli.terminal import put_json, say, stderr, stdout  # noqa: PLC0415 (brings rich)
     from worldloom.core.picture import chosen  # noqa: PLC0415 (brings pydantic)
     from worldloom.core.project import find_project  # noqa: PLC0415 (brings pydantic)
@@ -115,7 +115,7 @@ def _texts(pictures: Sequence["Picture"], files: Sequence[Path]) -> dict[Path, s
         if isinstance(one, Table):
             texts[file] = _csv(one)
         else:
-            from worldloom.cli.plotting import svg_of  # noqa: PLC0415 (brings matplotlib, which is optional)
+            from worldloom.cli.reports.svg import svg_of  # noqa: PLC0415 (brings matplotlib, which is optional)
 
             texts[file] = svg_of(one)
     return texts

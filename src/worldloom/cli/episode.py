@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.scorings import scoring_of
-from worldloom.api.stored import prices_of
-from worldloom.cli.cost_report import cost_line
+from worldloom.api.plans.manifest import prices_of
+from worldloom.api.results.passes import scoring_of
 from worldloom.cli.locating import find_run
+from worldloom.cli.reports.cost import cost_line
 from worldloom.cli.terminal import cell, put_json, say, stdout, table
 from worldloom.core.key import show_key
 from worldloom.runs.cost import cost_of

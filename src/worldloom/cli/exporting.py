@@ -12,10 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from worldloom.api.planning import Plan
-from worldloom.api.result import RunResult
-from worldloom.api.scorings import scoring_of
-from worldloom.api.stored import plan_of
+from worldloom.api.plans.manifest import plan_of
+from worldloom.api.plans.plan import Plan
+from worldloom.api.results.passes import scoring_of
+from worldloom.api.results.result import RunResult
 from worldloom.cli.locating import find_run
 from worldloom.cli.terminal import say, stderr, visible
 from worldloom.core.errors import UsageError

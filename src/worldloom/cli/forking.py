@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from worldloom.api import forking
-from worldloom.api.result import RunResult
-from worldloom.api.stored import models_of
+from worldloom.api.plans.manifest import models_of
+from worldloom.api.results.result import RunResult
 from worldloom.cli.locating import find_run
 from worldloom.cli.pulling import have_weights
 from worldloom.cli.running import play

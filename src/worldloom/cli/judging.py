@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.text import Text
 
 from worldloom.api import judging
-from worldloom.api.cast import model_of
 from worldloom.api.judging import Calibration
-from worldloom.api.stored import judge_of
+from worldloom.api.plans.cast import model_of
+from worldloom.api.plans.manifest import judge_of
 from worldloom.cli import progress
 from worldloom.cli.locating import find_run
 from worldloom.cli.pulling import have_weights

@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from worldloom.api.cast import WorldSpec
-from worldloom.api.result import RunResult
-from worldloom.api.scorings import further, scoring_of
-from worldloom.api.stored import contestant_of, graph_of
+from worldloom.api.plans.cast import WorldSpec
+from worldloom.api.plans.manifest import contestant_of, graph_of
+from worldloom.api.results.passes import further, scoring_of
+from worldloom.api.results.result import RunResult
 from worldloom.cli.locating import find_run, run_folders, runs_place
-from worldloom.cli.report import print_report, shown_json
+from worldloom.cli.reports.run import print_report, shown_json
 from worldloom.cli.terminal import cell, command, fitting, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import WorldloomError
 from worldloom.runs.store import DEFAULT_SCORING, RunStore

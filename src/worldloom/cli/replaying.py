@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from worldloom.api import replaying
-from worldloom.api.provenance import changes, made_with, makings
+from worldloom.api.plans.manifest import models_of
+from worldloom.api.plans.provenance import changes, made_with, makings
 from worldloom.api.replaying import Replayed
-from worldloom.api.stored import models_of
 from worldloom.cli.boundary import FAILED
 from worldloom.cli.locating import find_run
 from worldloom.cli.pulling import have_weights

@@ -53,7 +53,7 @@ def rescore(
     from worldloom.cli.locating import find_run  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.progress import judging  # noqa: PLC0415 (brings rich)
     from worldloom.cli.pulling import have_weights  # noqa: PLC0415 (brings what opens models)
-    from worldloom.cli.rescoring_report import print_rescored  # noqa: PLC0415 (brings numpy)
+    from worldloom.cli.reports.rescoring import print_rescored  # noqa: PLC0415 (brings numpy)
     from worldloom.cli.terminal import put_json, stdout  # noqa: PLC0415 (brings rich)
     from worldloom.core.project import find_project  # noqa: PLC0415 (brings pydantic)
     from worldloom.core.registry import Registry  # noqa: PLC0415 (brings pydantic)

@@ -11,14 +11,14 @@ from typing import Any
 
 from worldloom import api
 from worldloom.api import playing
-from worldloom.api.result import RunResult
-from worldloom.api.stored import models_of
+from worldloom.api.plans.manifest import models_of
+from worldloom.api.results.result import RunResult
 from worldloom.cli import limiting
 from worldloom.cli.boundary import FAILED, INTERRUPTED
 from worldloom.cli.locating import find_run, runs_place
 from worldloom.cli.progress import Progress
 from worldloom.cli.pulling import have_weights
-from worldloom.cli.report import print_report, shown_json
+from worldloom.cli.reports.run import print_report, shown_json
 from worldloom.cli.terminal import command, near, put_json, say, stderr, stdout
 from worldloom.core.project import find_project
 from worldloom.core.registry import Registry

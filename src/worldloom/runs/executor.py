@@ -56,8 +56,8 @@ class Executor:
         concurrency: episodes at a time.
         mend: replaces secrets before anything is written.
         on_end: told of every episode that has ended, with its scores.
-        making: number of what the episodes are played with; see `api.provenance`. What an episode that was begun with
-            another has recorded is dropped: none is half one and half the other.
+        making: number of what the episodes are played with, see `api.plans.provenance`. What an episode has recorded
+            that was begun with another is dropped: none is half one and half the other.
         meter: what the episodes may use together; if that is used up, the run stops with `run_limit`.
         active: row number -> episode under way, for those who watch.
         waiting: how many of the episodes played wait for a person's answer.

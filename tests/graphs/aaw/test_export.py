@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from worldloom.api.result import RunResult
+from worldloom.api.results.result import RunResult
 from worldloom.core.canonical import canonical
 from worldloom.core.event import Event
 from worldloom.core.registry import Registry

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from worldloom.agents.scripted.agent import ScriptedAgent
-from worldloom.api.cast import WorldSpec
-from worldloom.api.planning import GraphSpec, build_program
+from worldloom.api.plans.cast import WorldSpec
+from worldloom.api.plans.plan import GraphSpec, build_program
 from worldloom.core.action import Action
 from worldloom.core.registry import Registry
 from worldloom.core.scenario import Scenario, parse_scenario

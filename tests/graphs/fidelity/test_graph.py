@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from worldloom.api.cast import WorldSpec
-from worldloom.api.planning import GraphSpec, build_program
+from worldloom.api.plans.cast import WorldSpec
+from worldloom.api.plans.plan import GraphSpec, build_program
 from worldloom.core.action import Action
 from worldloom.core.errors import ModelError, UsageError
 from worldloom.models.model import Completion, ToolCall

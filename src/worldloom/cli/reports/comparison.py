@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 from worldloom.api.comparing import Comparison
-from worldloom.api.side import Side
+from worldloom.api.results.side import Side
 from worldloom.cli.terminal import cell, counted, say, table, with_interval
 from worldloom.runs.repeats import AtK
 from worldloom.runs.store import DEFAULT_SCORING

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from worldloom.api.planning import Plan
+from worldloom.api.plans.plan import Plan
 from worldloom.core.errors import UsageError
 from worldloom.core.project import PriceEntry, Project
 from worldloom.models.spec import ModelSpec

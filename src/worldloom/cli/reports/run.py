@@ -7,17 +7,17 @@ from typing import Any
 from rich.console import Console
 
 from worldloom.api import fidelity, sweeping
-from worldloom.api.cast import CastSpec
 from worldloom.api.comparing import repeats_of
 from worldloom.api.judging import Judged, judged
-from worldloom.api.result import Line, RunResult, Simulator
-from worldloom.api.stored import contestant_of, limits_of
-from worldloom.cli.attribution_report import print_attribution
-from worldloom.cli.cost_report import cost_line
-from worldloom.cli.fidelity_report import print_fidelity
+from worldloom.api.plans.cast import CastSpec
+from worldloom.api.plans.manifest import contestant_of, limits_of
+from worldloom.api.results.result import Line, RunResult, Simulator
 from worldloom.cli.pulling import weights_of
-from worldloom.cli.score_tables import mean, print_scores
-from worldloom.cli.sweep_report import print_sweep
+from worldloom.cli.reports.attribution import print_attribution
+from worldloom.cli.reports.cost import cost_line
+from worldloom.cli.reports.fidelity import print_fidelity
+from worldloom.cli.reports.scores import mean, print_scores
+from worldloom.cli.reports.sweep import print_sweep
 from worldloom.cli.terminal import command, near, say
 from worldloom.core.errors import UsageError
 from worldloom.models.weights import CATALOGUE

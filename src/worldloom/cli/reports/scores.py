@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from worldloom.api.result import Line, RunResult
+from worldloom.api.results.result import Line, RunResult
 from worldloom.cli.terminal import cell, excess, fitting, table, with_interval
 from worldloom.runs.statistics import Estimate
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from worldloom.api.sweeping import OverSeeds, Sweep, SweepRow
-from worldloom.cli.score_tables import PART
+from worldloom.cli.reports.scores import PART
 from worldloom.cli.terminal import cell, fitting, say, table, with_interval
 from worldloom.core.errors import meant
 from worldloom.core.study import short_paths, short_value

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 
-from worldloom.api.changed import KEPT, KINDS, Changed, Kind, Moved
 from worldloom.api.rescoring import Rescored
+from worldloom.api.results.changed import KEPT, KINDS, Changed, Kind, Moved
 from worldloom.cli.terminal import cell, command, counted, near, say, table, with_interval
 from worldloom.runs.agreement import Measure
 from worldloom.runs.store import DEFAULT_SCORING

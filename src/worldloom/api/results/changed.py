@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from worldloom.api.side import Side
+from worldloom.api.results.side import Side
 from worldloom.runs.agreement import Measure, Verdict, agree, outcome_of
 from worldloom.runs.comparison import Difference, difference
 from worldloom.runs.rows import EpisodeRow, Score

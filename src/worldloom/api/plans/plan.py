@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
-from worldloom.api.cast import REPLAY, CastSpec, WorldSpec, called, model_to_json, references
+from worldloom.api.plans.cast import REPLAY, CastSpec, WorldSpec, called, model_to_json, references
 from worldloom.core.canonical import Json, digest
 from worldloom.core.content import Blob
 from worldloom.core.errors import DocumentError, Problem, UsageError

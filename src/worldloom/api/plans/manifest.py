@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worldloom.api.cast import CastSpec, WorldSpec, model_from_json
-from worldloom.api.planning import JUDGE, ForkSpec, GraphSpec, Plan
+from worldloom.api.plans.cast import CastSpec, WorldSpec, model_from_json
+from worldloom.api.plans.plan import JUDGE, ForkSpec, GraphSpec, Plan
 from worldloom.core.arguments import shown
 from worldloom.core.errors import RecordError, UsageError
 from worldloom.core.registry import Registry

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.cast import CastSpec, WorldSpec
-from worldloom.api.planning import GraphSpec
-from worldloom.api.result import RunResult
-from worldloom.api.scorings import Scoring, scoring_of
-from worldloom.api.stored import contestant_of, graph_of, limits_of
+from worldloom.api.plans.cast import CastSpec, WorldSpec
+from worldloom.api.plans.manifest import contestant_of, graph_of, limits_of
+from worldloom.api.plans.plan import GraphSpec
+from worldloom.api.results.passes import Scoring, scoring_of
+from worldloom.api.results.result import RunResult
 from worldloom.core.arguments import PathLike, path_of
 from worldloom.core.errors import UsageError
 from worldloom.runs.agreement import outcome_of

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from worldloom.api.result import Line
-from worldloom.cli.score_tables import print_scores
+from worldloom.api.results.result import Line
+from worldloom.cli.reports.scores import print_scores
 from worldloom.runs.statistics import Estimate
 
 FEW = ("SPR", "NSS")

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from worldloom.api.cast import A_MODEL, contestant_of, is_small, model_of, world_of
-from worldloom.api.planning import Plan, refuse_secrets
-from worldloom.api.pricing import prices_for
+from worldloom.api.plans.cast import A_MODEL, contestant_of, is_small, model_of, world_of
+from worldloom.api.plans.plan import Plan, refuse_secrets
+from worldloom.api.plans.pricing import prices_for
 from worldloom.core.arguments import PathLike, paths_of, shown, text, whole
 from worldloom.core.errors import UsageError
 from worldloom.core.project import Project

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from worldloom.api.cast import WORLD
+from worldloom.api.plans.cast import WORLD
 from worldloom.runs.agreement import outcome_of, wilson
 from worldloom.runs.ending import COUNTED, LIMITS, REASONS, Fault
 from worldloom.runs.rows import EpisodeRow, Score

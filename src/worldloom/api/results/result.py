@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from worldloom.api.attribution import Attribution, attribution_of
-from worldloom.api.cast import WORLD, WorldSpec
-from worldloom.api.stored import check_scenarios, prices_of
+from worldloom.api.plans.cast import WORLD, WorldSpec
+from worldloom.api.plans.manifest import check_scenarios, prices_of
+from worldloom.api.results.attribution import Attribution, attribution_of
 from worldloom.core.canonical import Json, digest
 from worldloom.runs.cost import Cost, Prices, cost_of
 from worldloom.runs.rows import EpisodeRow, Score

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from worldloom.api.cast import model_from_json, model_to_json
-from worldloom.api.planning import JUDGE
-from worldloom.api.provenance import makings
-from worldloom.api.stored import judge_of
+from worldloom.api.plans.cast import model_from_json, model_to_json
+from worldloom.api.plans.manifest import judge_of
+from worldloom.api.plans.plan import JUDGE
+from worldloom.api.plans.provenance import makings
 from worldloom.core.errors import UsageError, offer
 from worldloom.models.spec import ModelSpec
 from worldloom.runs.store import DEFAULT_SCORING, RunStore, put_value

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from worldloom.api.attribution import Attribution, Basis, Share, meaning_of
+from worldloom.api.results.attribution import Attribution, Basis, Share, meaning_of
 from worldloom.cli.terminal import cell, counted, say, table, with_interval
 
 _RATES = {
