@@ -9,7 +9,7 @@ What can be computed is computed. A judge, if the run has one, is asked about th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from worldloom.core.canonical import Json
 from worldloom.core.errors import UsageError
@@ -28,6 +28,12 @@ class AawScorer:
     """Scores the episodes of one scenario."""
 
     judge_form = staticmethod(form)
+    about: ClassVar[Mapping[str, str]] = {
+        "SPR": "share of scenarios in which all criteria passed",
+        "NSS": "share of criteria that passed, those included that hold if nothing is done",
+        "explore": "share of steps that only looked, before anything was changed",
+    }
+    """What each metric is."""
 
     def __init__(self, config: GraphConfig) -> None:
         self._scenario = config.scenario

@@ -4,7 +4,7 @@ Means over rounds, unless said otherwise. A metric that has no value (a price wh
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,27 @@ BY_AGENT = ("training_rate", "win_rate", "bid_ratio", "specialisation", "rank_sp
 
 class MarketScorer:
     """Scores the episodes of one market."""
+
+    about: ClassVar[Mapping[str, str]] = {
+        "unemployment": "share of the agents that bid and got no job, mean over rounds",
+        "vacancy": "share of the listed jobs that nobody took, mean over rounds",
+        "output": "budget · performance of all work in a round, in money, mean over rounds",
+        "price_ratio": "price / budget of the jobs that were done, mean over rounds",
+        "client_utility": "performance − pay / budget of the jobs that were done, mean over rounds",
+        "gini": "how unequal rewards are at the end: 0 all alike, near 1 one agent has all",
+        "okun": "correlation of the changes of unemployment and output from round to round, −1 to 1",
+        "beveridge": "correlation of unemployment and vacancy over rounds, −1 to 1",
+        "recovery": "output of the 10 rounds after the first recession / that of the 10 before it",
+        "share": "share of all rewards that the group has together",
+        "reward": "what an agent has earned in all rounds, in money, mean per agent",
+        "training_rate": "share of the rounds in which an agent trained, mean per agent",
+        "win_rate": "jobs won / the smaller of bids and capacity, in rounds with a bid, mean per agent",
+        "bid_ratio": "price / budget of all bids of an agent, won or not, mean per agent",
+        "specialisation": "1: all jobs of an agent in one skill, 0: evenly in all, mean per agent",
+        "rank_spread": "worst less best place by reward that an agent ever had, mean per agent",
+        "skill": "true skill at the end, 0 to 1, mean over all skills, then per agent",
+    }
+    """What each metric is, also of a group: `share:GROUP` is `share` of it."""
 
     def __init__(self, config: GraphConfig) -> None:
         self._body = body_of(config.scenario)

@@ -1,7 +1,7 @@
 """View: what a market looked like: who bid for what, what groups earned and could do, how it was shared, diaries.
 
-Everything comes from the record. Skills are hidden and stand in no record, so what is drawn is the skill that showed:
-the performance of work and the benchmarks of training. Large markets are cut to what can be looked at;
+Everything comes from the record. Skills are hidden from round to round (only the last fact has them), so what is drawn
+is the skill that showed: the performance of work and the benchmarks of training. Large markets are cut to what can be looked at;
 titles say so.
 """
 
@@ -105,17 +105,17 @@ def past_of(scenario: Scenario, events: Sequence[Event], blob: Callable[[str], b
 
 
 def _wealth(past: Past) -> Lines:
-    title = f"What an agent has earned{_left_out(past)}"
-    about = "Mean reward so far of the agents of each group, after each round."
-    return Lines("wealth", title, about, "round", "reward so far", _curves(past, past.rewards), BAND)
+    title = f"Earned so far, mean per agent of a group{_left_out(past)}"
+    about = "Reward so far after each round, mean per agent of each group."
+    return Lines("wealth", title, about, "round", "reward per agent", _curves(past, past.rewards), BAND)
 
 
 def _skill(past: Past) -> Lines:
     shown = np.array([_shown_skill(record) for record in past.rounds])
     title = f"Skill that showed in work and training{_left_out(past)}"
     about = (
-        f"Mean performance of an agent's jobs, or the benchmark of its training, over {WINDOW} rounds, by group; skill "
-        f"itself is hidden."
+        f"Mean performance of an agent's jobs, or the benchmark of its training, over {WINDOW} rounds, by group. The true "
+        f"skill is hidden while the market runs; the metric `skill` is that of the end."
     )
     return Lines("skill", title, about, "round", "performance", _curves(past, _smooth(shown)), BAND)
 

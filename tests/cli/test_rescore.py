@@ -137,7 +137,7 @@ def test_a_judge_that_does_not_answer_leaves_no_pass_behind(judged, command):
 
 
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(judged, command, serve, python):
-    server = serve([says("met")], names=("n",), hold=frozenset({3}))
+    server = serve([says("met")], names=("n",), hold=frozenset({3, 4}))
     words = ["runs", "rescore", "last", "--judge", "n", "--judge-base-url", server.url]
     process = subprocess.Popen(
         [*python, *words, "--concurrency", "1"],

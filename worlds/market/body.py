@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from worldloom.core.scenario import Body, Header, Name, Scenario
-from worldloom.core.yamlio import Fault
+from worldloom.core.yamlio import Fault, Path
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -172,17 +172,31 @@ class MarketBody(Body):
         return self.rounds
 
     def faults(self, header: Header) -> Iterable[Fault]:
-        """Skills named twice, shocks that never come."""
+        """Skills named twice, budgets of no skill, shocks that never come."""
         for index, name in enumerate(self.skills):
             if name in self.skills[:index]:
                 yield Fault(("world", "skills", index), f"a second skill {name!r}", "each skill once")
+        # Those of the defaults are the paper's, whose market has more skills than a small one of one's own.
+        if "budgets" in self.jobs.model_fields_set:
+            yield from self._too_many(("world", "jobs", "budgets"), self.jobs.budgets)
         for index, shock in enumerate(self.shocks):
+            if isinstance(shock, MarketChange):
+                yield from self._too_many(("world", "shocks", index, "budgets"), shock.budgets)
             if isinstance(shock, MarketChange) and shock.round >= self.rounds:
                 found = f"round {shock.round} in a market of {self.rounds} rounds"
                 yield Fault(("world", "shocks", index, "round"), found, f"at most {self.rounds - 1}")
             if isinstance(shock, Recession) and shock.block >= shock.cycle_blocks:
                 found = f"block {shock.block} in a cycle of {shock.cycle_blocks}"
                 yield Fault(("world", "shocks", index, "block"), found, f"at most {shock.cycle_blocks - 1}")
+            elif isinstance(shock, Recession) and (first := shock.block * shock.block_rounds) >= self.rounds:
+                found = f"a recession that begins in round {first} in a market of {self.rounds} rounds"
+                allowed = f"block · block_rounds of at most {self.rounds - 1}"
+                yield Fault(("world", "shocks", index), found, allowed)
+
+    def _too_many(self, place: Path, budgets: Budgets) -> Iterable[Fault]:
+        if len(budgets) > len(self.skills):
+            found = f"{len(budgets)} budgets for {len(self.skills)} skills"
+            yield Fault(place, found, "at most one for each skill")
 
 
 def body_of(scenario: Scenario) -> MarketBody:

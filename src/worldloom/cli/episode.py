@@ -17,6 +17,7 @@ from worldloom.runs.rows import EpisodeRow, Score
 from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 _LONGEST = 400  # characters of one event that are shown; --json has all
+_BLOCK = {"rows", "columns", "cells"}
 _EVENTS = 500  # events that are shown, half of them the first ones; --json has all
 
 
@@ -57,6 +58,8 @@ def _print(
         if left_out <= 0 or not 0 <= place - _EVENTS // 2 < left_out:
             made.add_row(cell(key), cell(type.partition(".")[0]), cell(_told(type, body)))
     screen.print(made)
+    if any(body.keys() == _BLOCK for _, _, body in events):
+        say(screen, "What these rows came to, in pictures: worldloom runs draw RUN --episode N")
     say(screen, f"Ended: {row.reason or row.status}" + (f": {row.detail}" if row.detail else ""))
     if cost is not None:
         say(screen, cost)
@@ -64,7 +67,7 @@ def _print(
         return
     made = table("score", "value", "how", "why", right=("value",))
     for score in scores:
-        value = "unscored" if score.value is None else f"{score.value:.2f}"
+        value = "unscored" if score.value is None else f"{score.value:z.2f}"
         made.add_row(cell(score.name), cell(value), cell(score.how), cell(score.detail or None))
     screen.print()
     screen.print(made)
@@ -75,7 +78,7 @@ def _told(type: str, body: Mapping[str, Any]) -> str:
     answer = body.get("answer")
     if type == "model.1" and isinstance(answer, dict) and "text" in answer:
         told = f"{answer['text']} ({answer['finish_reason']})"
-    elif body.keys() == {"rows", "columns", "cells"}:
+    elif body.keys() == _BLOCK:
         told = f"{body['rows']:,} rows of {', '.join(str(column['name']) for column in body['columns'])}"
     else:
         told = "; ".join(

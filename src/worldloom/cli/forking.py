@@ -82,4 +82,4 @@ def _print(before: RunResult, episode: int, after: RunResult) -> None:
 
 
 def _shown(value: Json) -> str | None:
-    return None if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+    return None if value is None else f"{value:z.2f}" if isinstance(value, float) else str(value)

@@ -16,6 +16,7 @@ from worldloom.cli.locating import find_run, run_folders, runs_place
 from worldloom.cli.reports.run import print_report, shown_json
 from worldloom.cli.terminal import cell, command, fitting, near, put_json, say, stderr, stdout, table
 from worldloom.core.errors import WorldloomError
+from worldloom.runs.rows import EpisodeRow
 from worldloom.runs.store import DEFAULT_SCORING, RunStore
 
 _EPISODES = 50  # of a run that are shown; the export has all
@@ -139,14 +140,21 @@ def _print_episodes(screen: Console, result: RunResult) -> None:
         )
 
 
+def _shown(result: RunResult) -> list[EpisodeRow]:
+    """As many episodes as are shown, in their order: those of the contestant go before floors and ceilings."""
+    last = result.episodes[-1].cast_name if result.episodes else ""
+    first = sorted(result.episodes, key=lambda row: (row.cast_name != last, row.row))[:_EPISODES]
+    return sorted(first, key=lambda row: row.row)
+
+
 def _episodes_table(result: RunResult, metrics: Sequence[str]) -> Table:
     asked = any(row.prompt_tokens for row in result.episodes)
     numbers = ["seed", *metrics, "steps", *(["tokens"] if asked else [])]
     made = table("no.", "scenario", "cast", "ended", *numbers, right=("no.", *numbers))
-    for row in result.episodes[:_EPISODES]:
+    for row in _shown(result):
         scores = result.scores.get(row.row, ())
         scored = {score.name: score.value for score in scores if not score.is_criterion}
-        values = [None if scored.get(name) is None else f"{scored[name]:.2f}" for name in metrics]
+        values = [None if scored.get(name) is None else f"{scored[name]:z.2f}" for name in metrics]
         tokens = row.prompt_tokens + row.completion_tokens
         texts = [
             row.row,

@@ -20,7 +20,7 @@ from worldloom.runs.store import RunStore
 from worldloom.runs.verification import Verification, Verified
 
 _FINDINGS = 10  # printed in full; all are in the JSON
-_EVERY = 1_000  # episodes between two lines of progress
+_EVERY, _EVERY_ASKED = 1_000, 10  # episodes between two lines of progress; the second where models are asked
 
 
 def replay(name: str, *, concurrency: int, verify_effects: bool, place: Path | None, as_json: bool) -> int:
@@ -40,7 +40,7 @@ def replay(name: str, *, concurrency: int, verify_effects: bool, place: Path | N
     def count(one: Replayed) -> None:
         nonlocal seen
         seen += 1
-        if seen % _EVERY == 0:
+        if seen % (_EVERY_ASKED if verify_effects else _EVERY) == 0:
             say(screen, f"{seen:,} episodes replayed")
 
     verification = Verification(redactor()) if verify_effects else None

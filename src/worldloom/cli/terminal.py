@@ -145,9 +145,9 @@ def with_interval(
     """A number with its interval, if it has one, as a cell; `sign` as in a format."""
     if value is None:
         return cell(None)
-    shown = Text(f"{value:{sign}.2f}", style)
+    shown = Text(f"{value:{sign}z.2f}", style)
     if low is not None and high is not None:
-        shown.append(f"{between}[{low:{sign}.2f}, {high:{sign}.2f}]", "dim")
+        shown.append(f"{between}[{low:{sign}z.2f}, {high:{sign}z.2f}]", "dim")
     return shown
 
 

@@ -103,7 +103,7 @@ def _scores(found: Attribution) -> Table:
     over = found.scores.values()
     if any(one.left_out for one in over) and any(one.episodes for one in over):
         for name, one in found.scores.items():
-            bounds = None if one.low is None or one.high is None else f"{one.low:.2f}, {one.high:.2f}"
+            bounds = None if one.low is None or one.high is None else f"{one.low:z.2f}, {one.high:z.2f}"
             why = "; ".join(_left_out(one))
             made.add_row(
                 cell(name),

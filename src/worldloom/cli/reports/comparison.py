@@ -70,7 +70,7 @@ def _power(found: Comparison) -> Iterator[str]:
     if power.detectable is None or difference is None:
         return
     yield (
-        f"With these scenarios and episodes, a difference of {power.detectable:.2f} in {found.metric} is found with "
+        f"With these scenarios and episodes, a difference of {power.detectable:z.2f} in {found.metric} is found with "
         "a chance of 80 %."
     )
     if power.scenarios is None:
@@ -89,4 +89,4 @@ _MANY = 100_000
 
 
 def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f}"
+    return None if value is None else f"{value:z.2f}"

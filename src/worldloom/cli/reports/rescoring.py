@@ -98,7 +98,7 @@ def _told(one: Moved) -> Iterator[str]:
 
 
 def _value(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return "–" if value is None else f"{value:z.2f}"
 
 
 def _remarks(found: Rescored) -> Iterator[str]:

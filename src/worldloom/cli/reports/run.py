@@ -1,7 +1,7 @@
 """Report: a run as people read it: the table, why episodes ended, which limits applied, what to do next."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -16,7 +16,8 @@ from worldloom.cli.pulling import weights_of
 from worldloom.cli.reports.attribution import print_attribution
 from worldloom.cli.reports.cost import cost_line
 from worldloom.cli.reports.fidelity import print_fidelity
-from worldloom.cli.reports.scores import mean, print_scores
+from worldloom.cli.reports.metrics import metrics_of
+from worldloom.cli.reports.scores import PART, mean, print_scores
 from worldloom.cli.reports.sweep import print_sweep
 from worldloom.cli.terminal import command, near, say
 from worldloom.core.errors import UsageError
@@ -39,6 +40,7 @@ def print_report(screen: Console, result: RunResult, *, full: bool = False) -> N
     with RunStore(result.folder) as store:
         seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
         contestant, limits = contestant_of(store), limits_of(store)
+        meanings = metrics_of(store)
     count = len({row.scenario for row in result.episodes})
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
@@ -55,7 +57,7 @@ def print_report(screen: Console, result: RunResult, *, full: bool = False) -> N
         say(screen, heading, "bold")
         lines = result.lines()
         print_scores(screen, result, lines)
-        about = [*_about(lines)]
+        about = [*_about(lines, meanings)]
     print_attribution(screen, result.attributions(), full=full)
     for text in (*about, *_remarks(result, contestant, limits, judged(result))):
         say(screen, text)
@@ -85,19 +87,16 @@ def _unjudged(result: RunResult) -> list[str]:
     return [f"{criterion} ({why})" for criterion, why in found.items()]
 
 
-def _about(lines: list[Line]) -> Iterator[str]:
-    """What the numbers of the table are."""
+def _about(lines: list[Line], meanings: Mapping[str, str]) -> Iterator[str]:
+    """What the numbers of the table are; `meanings` says it of each metric."""
     if any(line.metrics for line in lines):
         unit = lines[0].unit
         yield (
             f"Metrics: means over {unit}s with 95 % intervals: bootstraps, or Wilson's where {unit}s do not differ. "
             "Steps and tokens: means over episodes."
         )
-    if any("NSS" in line.metrics for line in lines):
-        yield (
-            "SPR: share of scenarios in which all criteria passed. NSS: mean share of criteria that passed, those "
-            "included that hold if nothing is done. explore: share of steps that looked before anything was changed."
-        )
+    shown = dict.fromkeys(name.partition(PART)[0] for line in lines for name in line.metrics)
+    yield from (f"  {name}: {meanings[name]}" for name in shown if name in meanings)
 
 
 def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, judge: Judged | None) -> Iterator[str]:
@@ -123,6 +122,11 @@ def _remarks(result: RunResult, contestant: CastSpec, limits: Limits, judge: Jud
     if judge is not None:
         yield from _judge(result, judge)
     yield f"Limits of an episode: {'; '.join(_limits(limits, contestant, result.prices.currency))}."
+    if any("seed" not in spec.parameters for spec in contestant.models.values()):
+        yield (
+            "The seed is that of the worlds: no model was given one, so the same command may come to something else. "
+            "What this run holds, replays."
+        )
     weights = [weights_of(spec.model) for spec in contestant.models.values()]
     if CATALOGUE["smollm2"] in weights:
         yield (
@@ -175,8 +179,8 @@ def _judge(result: RunResult, judge: Judged) -> Iterator[str]:
 def _measure(found: Measure) -> str:
     if found.value is None:
         return f"unknown ({found.why})"
-    interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None else ""
-    return f"{found.value:.2f}{interval}"
+    interval = f" [{found.low:z.2f}, {found.high:z.2f}]" if found.low is not None else ""
+    return f"{found.value:z.2f}{interval}"
 
 
 def _unsound(result: RunResult) -> Iterator[str]:

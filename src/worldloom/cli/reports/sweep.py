@@ -113,7 +113,7 @@ def _picture(screen: Console, found: Sweep, metric: str) -> None:
         start, mean, end = (round((at - low) / (high - low) * (width - 1)) for at in _bounds(one))
         line = " " * start + "─" * (mean - start) + "●" + "─" * (end - mean)
         say(screen, f"{label.rjust(margin - 2)}  {line}", wrap=False)
-    left, right = f"{low:.2f}", f"{high:.2f}"
+    left, right = f"{low:z.2f}", f"{high:z.2f}"
     say(screen, f"{' ' * margin}{left}{right.rjust(width - len(left))}\n", "dim", wrap=False)
 
 
