@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import worldloom as wl
 from worldloom.core.project import load_project
+from worldloom.worlds.market.body import MarketBody, Mechanism
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -62,13 +64,22 @@ def test_the_market_of_the_markets_page_is_played_and_studied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = ROOT / "docs" / "market.md"
-    (market, study), (example,) = blocks(page, "yaml"), blocks(page, "python")
+    (market, _, study), (example,) = blocks(page, "yaml"), blocks(page, "python")
     (tmp_path / "two-trades.yaml").write_text(market, "utf-8")
     (tmp_path / "study.yaml").write_text(study, "utf-8")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "market.md", "exec"), {})  # noqa: S102  # our own text
     assert "'gini': 0." in capsys.readouterr().out
     assert [row.variant.name for row in wl.sweep("study.yaml").rows] == ["capacity=1", "capacity=3"]
+
+
+def test_the_markets_page_shows_each_shock_and_every_key_of_the_mechanism_with_its_default() -> None:
+    _, levers, _ = blocks(ROOT / "docs" / "market.md", "yaml")
+    body = MarketBody.model_validate(yaml.safe_load(levers)["world"])
+    assert body.mechanism == Mechanism()
+    assert body.mechanism.model_fields_set == set(Mechanism.model_fields)
+    assert [shock.type for shock in body.shocks] == ["recession", "market_change"]
+    assert all(shock.model_fields_set == set(type(shock).model_fields) for shock in body.shocks)
 
 
 def test_the_folders_of_the_readme_exist() -> None:

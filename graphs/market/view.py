@@ -1,8 +1,8 @@
 """View: what a market looked like: who bid for what, what groups earned and could do, how it was shared, diaries.
 
 Everything comes from the record. Skills are hidden from round to round (only the last fact has them), so what is drawn
-is the skill that showed: the performance of work and the benchmarks of training. Large markets are cut to what can be looked at;
-titles say so.
+is the skill that showed: the performance of work and the benchmarks of training. Large markets are cut to what can be
+looked at; titles say so.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,8 +114,8 @@ def _skill(past: Past) -> Lines:
     shown = np.array([_shown_skill(record) for record in past.rounds])
     title = f"Skill that showed in work and training{_left_out(past)}"
     about = (
-        f"Mean performance of an agent's jobs, or the benchmark of its training, over {WINDOW} rounds, by group. The true "
-        f"skill is hidden while the market runs; the metric `skill` is that of the end."
+        f"Mean performance of an agent's jobs, or the benchmark of its training, over {WINDOW} rounds, by group. "
+        "The true skill is hidden while the market runs; the metric `skill` is that of the end."
     )
     return Lines("skill", title, about, "round", "performance", _curves(past, _smooth(shown)), BAND)
 

@@ -91,7 +91,7 @@ def test_the_terminal_shows_every_picture_at_its_width(market, command, monkeypa
         done = command("runs", "draw", "last", "--episode", "0")
         assert done.exit_code == 0, done.stderr
         assert max(len(line) for line in done.stdout.splitlines()) <= width
-        for title in ("Who bid for what", "What an agent has earned", "Gini", "Diary of an agent"):
+        for title in ("Who bid for what", "Earned so far, mean per agent", "Gini", "Diary of an agent"):
             assert title in done.stdout
         assert "\x1b" not in done.stdout
 

@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 
+from worldloom.graphs.aaw.scorer import AawScorer
 from worldloom.models.model import Completion, Usage
 from worldloom.models.scripted import ScriptedModel
 from worldloom.runs.store import RunStore, put_episode, put_value
@@ -234,3 +235,18 @@ def test_last_is_the_run_begun_last_whatever_was_written_since(played, command):
     newest = json.loads(command("runs", "list", "--json").stdout)[-1]["name"]
     (played / "run.lock").touch()
     assert json.loads(command("runs", "list", "--json").stdout)[-1]["name"] == newest
+
+
+def test_what_a_metric_is_stands_below_the_table_as_the_scorer_says_it(played, command):
+    shown = " ".join(command("runs", "show", "last").stdout.split())
+    for name, meaning in AawScorer.about.items():
+        assert f"{name}: {meaning}" in shown
+
+
+def test_a_run_is_shown_whose_scenarios_cannot_be_read_any_more(played, command, monkeypatch):
+    def unreadable(*_):
+        raise RuntimeError("a room that breaks")
+
+    monkeypatch.setattr("worldloom.cli.reports.metrics.parse_scenario", unreadable)
+    done = command("runs", "show", "last")
+    assert (done.exit_code, "SPR" in done.stdout, "SPR:" in done.stdout) == (0, True, False)

@@ -6,6 +6,7 @@ import pytest
 
 import worldloom as wl
 from worldloom.agents.cohort import Cohort
+from worldloom.graphs.market.scorer import MarketScorer
 from worldloom.models import factory
 from worldloom.models.model import Completion, Usage
 from worldloom.models.scripted import ScriptedModel
@@ -128,3 +129,9 @@ def test_from_python_it_is_an_ordinary_langgraph_graph(market):
     assert final["ended"].reason == "finished"
     assert len(final["past"]) == 4
     assert final["world"].reward.sum() == 0
+
+
+def test_every_metric_of_a_market_and_of_its_groups_is_explained(market):
+    text = MIXED.replace("  rounds: 4\n", "  rounds: 4\n  shocks: [{type: recession, block_rounds: 1}]\n")
+    result = wl.run(market(text), model="hosted_vllm/m", base_url="http://127.0.0.1:1/v1")
+    assert {name.partition(":")[0] for name in result.metrics} == set(MarketScorer.about)

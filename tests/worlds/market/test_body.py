@@ -17,7 +17,7 @@ cast: {dull: {agent: random, count: 2}, one: random}
 world:
   rounds: 50
   skills: [writing, coding]
-  jobs: {per_skill: 4, budgets: [10, 8, 6, 4]}
+  jobs: {per_skill: 4, budgets: [10, 8]}
   mechanism:
     scoring: {rule: ces, rho: -1, weight: 0.3}
     verification: {rule: audit, probability: 0.2}
@@ -77,8 +77,8 @@ def test_a_market_is_read_with_the_defaults_of_the_paper(registry):
         ("[writing, coding]", "[writing, writing]", 6, "a second skill 'writing'"),
         ("[writing, coding]", "[]", 6, "without any item"),
         ("per_skill: 4", "per_skill: 4.5", 7, "4.5"),
-        ("budgets: [10, 8, 6, 4]", "budgets: [10, 0]", 7, "0"),
-        ("budgets: [10, 8, 6, 4]", "listing_probability: 1.5", 7, "1.5"),
+        ("budgets: [10, 8]", "budgets: [10, 0]", 7, "0"),
+        ("budgets: [10, 8]", "listing_probability: 1.5", 7, "1.5"),
         ("rule: ces, rho: -1", "rule: cs, rho: -1", 9, "cs"),
         ("rho: -1", "rho: 2", 9, "2"),
         ("rho: -1, ", "", 9, "`rho` is missing"),
@@ -88,6 +88,9 @@ def test_a_market_is_read_with_the_defaults_of_the_paper(registry):
         ("pay: performance", "policy: greedy", 11, "unknown key 'policy'"),
         ("block_rounds: 10", "block_rounds: 10, block: 3", 13, "block 3 in a cycle of 3"),
         ("round: 25", "round: 50", 14, "round 50 in a market of 50 rounds"),
+        ("budgets: [10, 8]", "budgets: [10, 8, 6]", 7, "3 budgets for 2 skills"),
+        ("budgets: [4, 6]", "budgets: [4, 6, 8]", 14, "3 budgets for 2 skills"),
+        ("block_rounds: 10", "block_rounds: 50", 13, "begins in round 50 in a market of 50 rounds"),
         ("type: recession", "type: boom", 13, "boom"),
     ],
 )

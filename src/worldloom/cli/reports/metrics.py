@@ -1,7 +1,7 @@
 """Metrics: what the numbers of a run are, in the words of the scorer that gave them.
 
-A run is shown however long ago it was made: where its scenarios or its scorer cannot be read any more, this is left out.
-Only the first scenario is read, as all of a run are of one kind.
+A run must be shown even where its scenarios or its scorer cannot be read any more: then nothing is said of its metrics.
+Only the first scenario is read, so that a large run is shown as fast as a small one.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ from worldloom.core.scenario import parse_scenario
 from worldloom.runs.store import RunStore
 
 
-def metrics_of(store: RunStore) -> Mapping[str, str]:
-    """Metric -> what it is; empty where nobody can tell."""
+def metrics_of(folder: Path) -> Mapping[str, str]:
+    """Metric -> what it is, for the run in a folder; empty where nobody can tell."""
     # A room of one's own may fail in any way when it is imported.
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), RunStore(folder) as store:
         registry = Registry.discover(find_project(Path.cwd()))
         sha256, file = store.read_manifest("scenarios", _first)
         scenario = parse_scenario(store.blob(sha256), file, registry)

@@ -40,7 +40,6 @@ def print_report(screen: Console, result: RunResult, *, full: bool = False) -> N
     with RunStore(result.folder) as store:
         seed, epochs = store.manifest("seed", int), store.manifest("epochs", int)
         contestant, limits = contestant_of(store), limits_of(store)
-        meanings = metrics_of(store)
     count = len({row.scenario for row in result.episodes})
     seeds = f"seed {seed}" + (f", {epochs} epochs" if epochs > 1 else "")
     scenarios = "1 scenario" if count == 1 else f"{count:,} scenarios"
@@ -57,7 +56,7 @@ def print_report(screen: Console, result: RunResult, *, full: bool = False) -> N
         say(screen, heading, "bold")
         lines = result.lines()
         print_scores(screen, result, lines)
-        about = [*_about(lines, meanings)]
+        about = [*_about(lines, metrics_of(result.folder))]
     print_attribution(screen, result.attributions(), full=full)
     for text in (*about, *_remarks(result, contestant, limits, judged(result))):
         say(screen, text)
