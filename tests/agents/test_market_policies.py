@@ -362,6 +362,7 @@ def play_beside_others(registry, market, seed, **world):
     return [float(state.reward[group].mean()) for group in groups.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "open", "one skill"])
 def test_the_oracle_earns_more_than_those_who_know_less(registry, market, name):
     rewards = [play_beside_others(registry, market, seed, **MARKETS[name]) for seed in range(12)]

@@ -176,6 +176,7 @@ def test_a_folder_gets_every_picture_and_a_second_time_nothing_is_overwritten(ma
     assert "is there already" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_svg_is_the_same_whenever_and_wherever_it_is_made(market, command, tmp_path):
     assert command("runs", "draw", "last", "--episode", "0", "--only", "market", "-o", "a.svg").exit_code == 0
     (market / "matplotlibrc").write_text("figure.facecolor: black\nsvg.fonttype: path\n")

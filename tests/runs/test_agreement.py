@@ -162,6 +162,7 @@ def test_the_faults_of_a_noisy_judge_are_found_and_taken_out(seed):
     assert passed(seen).value > 0.4, "uncorrected, it is far off"
 
 
+@pytest.mark.slow
 def test_intervals_of_noisy_judges_hold_the_truth_about_as_often_as_they_say():
     held = 0
     for seed in range(60):

@@ -210,6 +210,7 @@ def played(rng, chances, epochs):
     return [(f"{n:03}", e, float(rng.random() < p)) for n, p in enumerate(chances) for e in range(epochs)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenarios", "epochs"), [(8, 1), (20, 4)])
 def test_no_difference_is_told_too_often_where_there_is_none(monkeypatch, scenarios, epochs):
     """300 comparisons of an agent with itself: 5 % false ones at most, and 3.7 % more by chance (3 standard errors)."""
@@ -235,6 +236,7 @@ def test_the_interval_covers_the_truth_as_often_as_the_docs_say(scenarios, epoch
     assert least <= covered / 1000 <= 0.985
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenarios", "epochs"), [(40, 1), (40, 5)])
 def test_a_design_finds_what_it_is_said_to_find_four_times_in_five(monkeypatch, scenarios, epochs):
     """Scores as `mde` assumes them: mean 0.5, half of the variance between scenarios, half of that shared."""

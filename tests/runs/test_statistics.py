@@ -140,6 +140,7 @@ def test_for_many_scenarios_the_interval_of_a_rate_is_that_of_the_linearised_rat
     assert (found.low, found.high) == pytest.approx((ratio - half, ratio + half), abs=0.003)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_rate_covers_the_truth_where_calls_of_a_scenario_resemble_one_another():
     rng = np.random.Generator(np.random.Philox(key=8))
     covered, naive = 0, 0

@@ -144,6 +144,7 @@ def odd(rng, fact):
     )  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_two_thousand_odd_replies_are_all_counted_and_break_nothing(tank):
     rng = random.Random(5)
 

@@ -73,6 +73,7 @@ class Faulty:
         return json.dumps({"thought_process": "so", **told})
 
 
+@pytest.mark.slow
 def test_every_kind_is_recovered_at_the_rate_at_which_it_was_injected(tank, rule):
     faulty = Faulty(tank, rule)
     scores = asyncio.run(tank.measured(faulty, list(actions()), repeats=1))

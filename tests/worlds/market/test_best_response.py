@@ -136,6 +136,7 @@ CASTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASTS)
 def test_a_policys_value_is_its_mean_reward_in_the_engine(duel, name):
     first, second, policy, other, mechanism = CASTS[name]
@@ -146,6 +147,7 @@ def test_a_policys_value_is_its_mean_reward_in_the_engine(duel, name):
     assert off_by(sample.sum(axis=1), one + two) < 3, "this varies less, and tells more"
 
 
+@pytest.mark.slow
 def test_a_best_response_earns_its_value_in_the_engine(duel):
     rules = {"mechanism": {"temperature": 0.05}, "learning": {**BARE["learning"], "step": 0.5}}
     game, real = duel(3, **rules)
