@@ -5,6 +5,7 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -271,3 +272,9 @@ def test_what_a_crash_left_in_the_log_is_read_on_a_read_only_medium_too(store, u
         assert store.path.with_name("run.sqlite-wal").stat().st_size
         assert store.value("status") == "running"
         store.close()
+
+
+def test_a_log_that_is_put_away_while_a_run_is_opened_is_no_log(store, monkeypatch):
+    store.close()
+    monkeypatch.setattr(Path, "exists", lambda self: True)  # as it was a moment ago
+    assert store.episodes() is not None

@@ -63,9 +63,7 @@ class RunStore:
         It may not where there is no writing (archives, images of disks), and cannot on a disk that is full.
         """
         address = self.path.absolute().as_uri()
-        log = self.path.with_name(self.path.name + "-wal")
-        # A log beside it holds what a process writes just now, or what a crash has left: then it is read too.
-        logged = log.exists() and log.stat().st_size > 0
+        logged = self._is_logged()
         if not (os.access(self.folder, os.W_OK) and os.access(self.path, os.W_OK)):
             return _connect(address + ("?mode=ro" if logged else "?immutable=1"))
         reader = _connect(address)
@@ -79,6 +77,13 @@ class RunStore:
                 raise RecordError(f"{self.path} cannot be read: {told(failure)}") from failure
             return _connect(address + "?immutable=1")
         return reader
+
+    def _is_logged(self) -> bool:
+        """Whether a log beside it holds what a process writes just now, or what a crash has left, to be read too."""
+        try:
+            return self.path.with_name(self.path.name + "-wal").stat().st_size > 0
+        except FileNotFoundError:  # there is none, or its process has just put it away
+            return False
 
     def _check_format(self) -> None:
         found = self.value("format")
