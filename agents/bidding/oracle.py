@@ -15,10 +15,10 @@ import numpy as np
 from worldloom.agents.agent import AgentConfig
 from worldloom.agents.bidding.factory import without_argument
 from worldloom.agents.bidding.market import Floats, Ints, Market, moves, nothing, number
-from worldloom.agents.bidding.trade import rounded
 from worldloom.agents.cohort import Columns, Decisions
 from worldloom.core.errors import UsageError
 from worldloom.runs.context import Context
+from worldloom.runs.rounding import rounded
 
 HIDDEN = (
     "oracle_skills",

@@ -7,8 +7,9 @@ the skills, stay where they have learned something, and move when another skill 
 
 import numpy as np
 
-from worldloom.agents.bidding.market import Floats, Ints, Market
+from worldloom.agents.bidding.market import Ints, Market
 from worldloom.runs.chance import gumbels, pairs
+from worldloom.runs.rounding import rounded
 
 TASTE = 0.25
 """How much tastes count: 0.25 lets a seat prefer a skill that pays a third less about one time in six."""
@@ -28,8 +29,3 @@ def trades(market: Market, seats: Ints, seed: int, component: str) -> Ints:
     worth = np.log(np.maximum(market.skills, _LOWEST_SKILL)) + pay + TASTE * taste
     best: Ints = np.argmax(np.where(has_jobs, rounded(worth), -np.inf), axis=1)
     return best
-
-
-def rounded(values: Floats) -> Floats:
-    """Values that decide an order, rounded to multiples of 2^-40: the last bits differ between machines."""
-    return np.rint(values * 2.0**40) * 2.0**-40

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from worldloom.core.canonical import Json
+from worldloom.runs.rounding import rounded
 from worldloom.worlds.market.moves import FAULT_NAMES, NONE
 from worldloom.worlds.market.record import RoundRecord
 from worldloom.worlds.market.rules import Bools, Floats, Ints
-from worldloom.worlds.market.scoring import rounded
 
 Rounds = Sequence[RoundRecord]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worldloom.runs.chance import gumbels, normals, pairs, uniforms
+from worldloom.runs.rounding import rounded
 from worldloom.worlds.market.body import Audit
 from worldloom.worlds.market.grouping import places
 from worldloom.worlds.market.learning import performances, upgraded
@@ -18,7 +19,7 @@ from worldloom.worlds.market.pay import PAYS, incomes
 from worldloom.worlds.market.record import RoundRecord
 from worldloom.worlds.market.reputation import after_benchmarks, after_work
 from worldloom.worlds.market.rules import A, Floats, Ints
-from worldloom.worlds.market.scoring import log_scores, rounded
+from worldloom.worlds.market.scoring import log_scores
 from worldloom.worlds.market.state import MarketState
 
 

@@ -32,10 +32,5 @@ def log_scores(rule: CobbDouglas | Ces, reputation: Floats, price: Floats, budge
     return -np.logaddexp(0.0, -log_u)
 
 
-def rounded(values: Floats) -> Floats:
-    """Values that decide an order, rounded to multiples of 2^-40: the last bits differ between machines."""
-    return np.rint(values * 2.0**40) * 2.0**-40
-
-
 def _log(share: float) -> np.float64:
     return np.log(np.float64(share)) if share > 0 else np.float64(-np.inf)

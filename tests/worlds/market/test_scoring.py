@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldloom.runs.rounding import rounded
 from worldloom.worlds.market.body import Ces, CobbDouglas
-from worldloom.worlds.market.scoring import LOWEST_REPUTATION, log_scores, rounded
+from worldloom.worlds.market.scoring import LOWEST_REPUTATION, log_scores
 
 shares = st.floats(0, 1)
 prices = st.floats(1e-300, 1e6)
